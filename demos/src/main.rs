@@ -1,0 +1,2 @@
+//! demos
+fn main() {}

@@ -1,0 +1,1 @@
+//! Every number one can see.

@@ -1,0 +1,16 @@
+//! Vasa (virtual addresses, sparse allocation): a Vulkan renderer engine built on sparse binding.
+//!
+//! Layers only look down; a test in `tests/` keeps it so:
+//!
+//! ```text
+//! vk < memory < sparse < graph < scene < {streaming, vt, shadow, volume} < render < engine
+//! ```
+//!
+//! [`inspect`] reads all of them and nobody reads it.
+
+pub mod inspect;
+pub mod memory;
+pub mod render;
+pub mod scene;
+pub mod sparse;
+pub mod vk;

@@ -1,0 +1,1 @@
+//! Who owns bytes: static heap, chunks, rings.

@@ -1,0 +1,2 @@
+//! Reserved resources: address space first, memory when it is needed.
+pub mod watermark;

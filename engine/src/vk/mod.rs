@@ -1,0 +1,1 @@
+//! The Vulkan floor, and the only home of `unsafe`.
