@@ -1,1 +1,4 @@
 //! The Vulkan floor, and the only home of `unsafe`.
+
+pub mod layout;
+pub mod shader;
