@@ -1,0 +1,218 @@
+//! Buffers: committed ones with memory of the static heap, and reserved ones that are only addresses.
+
+use std::sync::Arc;
+
+use ash::vk;
+
+use super::device::Device;
+use super::error::{Error, Result};
+use super::memory::{Location, StaticRange};
+use super::retire::Garbage;
+
+/// A `VkBuffer`. Destroyed through the retire queue when dropped.
+#[derive(Debug)]
+pub struct Buffer {
+    device: Arc<Device>,
+    raw: vk::Buffer,
+    bytes: u64,
+    name: String,
+    backing: Backing,
+}
+
+#[derive(Debug)]
+enum Backing {
+    /// A range of the static heap.
+    Committed(Option<Box<StaticRange>>),
+    /// Addresses only: pages are bound by [`Device::bind_sparse`].
+    Reserved,
+}
+
+/// Size, alignment and allowed memory types of a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Requirements {
+    /// Bytes.
+    pub bytes: u64,
+    /// Alignment of offsets and, for reserved resources, the granularity of binds.
+    pub alignment: u64,
+    /// One bit a memory type.
+    pub memory_types: u32,
+}
+
+impl Buffer {
+    /// A buffer with memory of its own.
+    ///
+    /// # Errors
+    /// Zero size, larger than the device's limit, or out of memory.
+    pub fn committed(
+        device: &Arc<Device>,
+        name: &str,
+        bytes: u64,
+        usage: vk::BufferUsageFlags,
+        location: Location,
+    ) -> Result<Self> {
+        let raw = create(device, name, bytes, usage, vk::BufferCreateFlags::empty())?;
+        let requirements = requirements(device, raw);
+        let bound = device.allocate_static(name, requirements, location, true).and_then(|allocation| {
+            // SAFETY: the allocation was made for exactly this buffer's requirements and is not bound yet.
+            let bound = unsafe {
+                device.raw.bind_buffer_memory(
+                    raw,
+                    allocation.allocation.memory(),
+                    allocation.allocation.offset(),
+                )
+            };
+            match bound {
+                Ok(()) => Ok(allocation),
+                Err(result) => {
+                    device.free_static(allocation);
+                    Err(device.noticed(Error::of("vkBindBufferMemory")(result)))
+                }
+            }
+        });
+        match bound {
+            Ok(allocation) => {
+                Ok(Self::assemble(device, raw, name, bytes, Backing::Committed(Some(Box::new(allocation)))))
+            }
+            Err(error) => {
+                // SAFETY: just made and never used.
+                unsafe { device.raw.destroy_buffer(raw, None) };
+                Err(error)
+            }
+        }
+    }
+
+    /// A reserved buffer: `bytes` of addresses and no memory. `aliased` allows its pages to be shared with
+    /// other aliased resources.
+    ///
+    /// # Errors
+    /// When the device cannot bind buffers partly, or the size is zero or over its limit.
+    pub fn reserved(
+        device: &Arc<Device>,
+        name: &str,
+        bytes: u64,
+        usage: vk::BufferUsageFlags,
+        aliased: bool,
+    ) -> Result<Self> {
+        if !device.capabilities().sparse.growable_buffers() {
+            return Err(device.unsupported(name, "sparseBinding and sparseResidencyBuffer"));
+        }
+        let raw = create(device, name, bytes, usage, sparse_flags(aliased))?;
+        Ok(Self::assemble(device, raw, name, bytes, Backing::Reserved))
+    }
+
+    fn assemble(device: &Arc<Device>, raw: vk::Buffer, name: &str, bytes: u64, backing: Backing) -> Self {
+        device.counters.made();
+        device.set_name(raw, name);
+        Self { device: device.clone(), raw, bytes, name: name.into(), backing }
+    }
+
+    /// The raw handle.
+    pub fn raw(&self) -> vk::Buffer {
+        self.raw
+    }
+
+    /// Size in bytes; for a reserved buffer its addresses.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Debug name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The device it was made on.
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    /// Whether it is only addresses until bound.
+    pub fn is_reserved(&self) -> bool {
+        matches!(self.backing, Backing::Reserved)
+    }
+
+    /// What binding it needs.
+    pub fn requirements(&self) -> Requirements {
+        let raw = requirements(&self.device, self.raw);
+        Requirements { bytes: raw.size, alignment: raw.alignment, memory_types: raw.memory_type_bits }
+    }
+
+    /// The mapped bytes of an upload or readback buffer.
+    pub fn mapped(&self) -> Option<&[u8]> {
+        match &self.backing {
+            Backing::Committed(Some(allocation)) => {
+                allocation.allocation.mapped_slice().map(|s| &s[..(self.bytes as usize).min(s.len())])
+            }
+            _ => None,
+        }
+    }
+
+    /// The mapped bytes of an upload or readback buffer, to write.
+    pub fn mapped_mut(&mut self) -> Option<&mut [u8]> {
+        let bytes = self.bytes as usize;
+        match &mut self.backing {
+            Backing::Committed(Some(allocation)) => allocation.allocation.mapped_slice_mut().map(|s| {
+                let end = bytes.min(s.len());
+                &mut s[..end]
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        self.device.retire(Garbage::Buffer(self.raw));
+        if let Backing::Committed(allocation) = &mut self.backing
+            && let Some(allocation) = allocation.take()
+        {
+            self.device.retire(Garbage::Allocation(allocation));
+        }
+    }
+}
+
+impl Device {
+    /// Allowed memory types of a reserved buffer, asked of a dummy.
+    pub(super) fn sparse_buffer_memory_types(&self) -> Result<u32> {
+        let usage = vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::TRANSFER_DST;
+        let info = vk::BufferCreateInfo::default().flags(sparse_flags(false)).size(1 << 20).usage(usage);
+        // SAFETY: sparse features are enabled (the caller checked); the buffer is destroyed before returning.
+        unsafe {
+            let raw = self.raw.create_buffer(&info, None).map_err(Error::of("vkCreateBuffer"))?;
+            let bits = self.raw.get_buffer_memory_requirements(raw).memory_type_bits;
+            self.raw.destroy_buffer(raw, None);
+            Ok(bits)
+        }
+    }
+}
+
+fn sparse_flags(aliased: bool) -> vk::BufferCreateFlags {
+    let flags = vk::BufferCreateFlags::SPARSE_BINDING | vk::BufferCreateFlags::SPARSE_RESIDENCY;
+    if aliased { flags | vk::BufferCreateFlags::SPARSE_ALIASED } else { flags }
+}
+
+fn create(
+    device: &Device,
+    name: &str,
+    bytes: u64,
+    usage: vk::BufferUsageFlags,
+    flags: vk::BufferCreateFlags,
+) -> Result<vk::Buffer> {
+    let limit = device.capabilities().limits.max_buffer_size;
+    if bytes == 0 || bytes > limit {
+        return Err(Error::Limit {
+            what: format!("size of {name} in bytes (at least 1)"),
+            asked: bytes,
+            limit,
+        });
+    }
+    let info = vk::BufferCreateInfo::default().flags(flags).size(bytes).usage(usage);
+    // SAFETY: size is neither zero nor over the limit; sparse flags are only passed when the device has them.
+    unsafe { device.raw.create_buffer(&info, None) }
+        .map_err(|r| device.noticed(Error::of("vkCreateBuffer")(r)))
+}
+
+fn requirements(device: &Device, raw: vk::Buffer) -> vk::MemoryRequirements {
+    // SAFETY: the handle was made by this device and is alive.
+    unsafe { device.raw.get_buffer_memory_requirements(raw) }
+}

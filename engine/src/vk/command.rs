@@ -1,0 +1,483 @@
+//! Recording commands: pools that know when they may be reset, encoders that keep recordings accounted for.
+//!
+//! Recording is safe Rust: handles are kept alive by the retire queue, which counts open recordings. What
+//! commands do to each other on the GPU is the caller's contract, watched by the validation layer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ash::vk;
+
+use super::buffer::Buffer;
+use super::device::Device;
+use super::error::{Error, Result};
+use super::image::Image;
+use super::pipeline::{ComputePipeline, GraphicsPipeline};
+use super::retire::Garbage;
+use super::timeline::{Point, Timeline};
+
+/// Command buffers of one queue that are reset together.
+#[derive(Debug)]
+pub struct CommandPool {
+    device: Arc<Device>,
+    raw: vk::CommandPool,
+    timeline: Timeline,
+    free: Vec<vk::CommandBuffer>,
+    used: Vec<vk::CommandBuffer>,
+    last: Arc<AtomicU64>,
+}
+
+impl CommandPool {
+    /// A pool for the queue of a timeline.
+    ///
+    /// # Errors
+    /// When the queue does not exist or the driver has no memory.
+    pub fn new(device: &Arc<Device>, timeline: Timeline) -> Result<Self> {
+        let family =
+            device.queue(timeline).ok_or_else(|| device.unsupported("a command pool", "that queue"))?.family;
+        let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
+        // SAFETY: the family was created with the device.
+        let raw = unsafe { device.raw.create_command_pool(&info, None) }
+            .map_err(|r| device.noticed(Error::of("vkCreateCommandPool")(r)))?;
+        device.counters.made();
+        Ok(Self {
+            device: device.clone(),
+            raw,
+            timeline,
+            free: Vec::new(),
+            used: Vec::new(),
+            last: Arc::default(),
+        })
+    }
+
+    /// Waits until everything recorded here is done, and makes its command buffers free again.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn reset(&mut self) -> Result<()> {
+        let last = Point { timeline: self.timeline, value: self.last.load(Ordering::Acquire) };
+        self.device.wait(&[last])?;
+        // SAFETY: the wait above covers everything submitted from this pool; encoders borrow it no more once
+        // they are finished, and unfinished ones are gone (they hold no place in `used` that is submitted).
+        unsafe { self.device.raw.reset_command_pool(self.raw, vk::CommandPoolResetFlags::empty()) }
+            .map_err(|r| self.device.noticed(Error::of("vkResetCommandPool")(r)))?;
+        self.free.append(&mut self.used);
+        Ok(())
+    }
+
+    /// Begins a recording.
+    ///
+    /// # Errors
+    /// When the driver has no memory.
+    pub fn begin(&mut self, name: &str) -> Result<CommandEncoder> {
+        let raw = match self.free.pop() {
+            Some(raw) => raw,
+            None => {
+                let info =
+                    vk::CommandBufferAllocateInfo::default().command_pool(self.raw).command_buffer_count(1);
+                // SAFETY: the pool is alive and used by one thread (`&mut self`).
+                unsafe { self.device.raw.allocate_command_buffers(&info) }
+                    .map_err(|r| self.device.noticed(Error::of("vkAllocateCommandBuffers")(r)))?[0]
+            }
+        };
+        self.used.push(raw);
+        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: the command buffer is in its initial state: new, or reset with its pool.
+        unsafe { self.device.raw.begin_command_buffer(raw, &info) }
+            .map_err(|r| self.device.noticed(Error::of("vkBeginCommandBuffer")(r)))?;
+        self.device.set_name(raw, name);
+        self.device.timelines[self.timeline as usize].recorders.fetch_add(1, Ordering::AcqRel);
+        let token = Token { device: self.device.clone(), timeline: self.timeline, last: self.last.clone() };
+        Ok(CommandEncoder { raw, token })
+    }
+}
+
+impl Drop for CommandPool {
+    fn drop(&mut self) {
+        self.device.retire(Garbage::CommandPool(self.raw));
+    }
+}
+
+/// Counts one open recording, so that what it uses is not destroyed before it is submitted.
+#[derive(Debug)]
+struct Token {
+    device: Arc<Device>,
+    timeline: Timeline,
+    last: Arc<AtomicU64>,
+}
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        self.device.timelines[self.timeline as usize].recorders.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A finished recording, to be submitted once.
+#[derive(Debug)]
+pub struct CommandBuffer {
+    raw: vk::CommandBuffer,
+    token: Token,
+}
+
+impl CommandBuffer {
+    pub(super) fn raw(&self) -> vk::CommandBuffer {
+        self.raw
+    }
+
+    pub(super) fn submitted(&self, point: Point) {
+        self.token.last.fetch_max(point.value, Ordering::AcqRel);
+    }
+}
+
+/// A recording under way.
+#[derive(Debug)]
+pub struct CommandEncoder {
+    raw: vk::CommandBuffer,
+    token: Token,
+}
+
+/// A copy between buffers, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BufferCopy {
+    /// Offset in the source.
+    pub source: u64,
+    /// Offset in the destination.
+    pub destination: u64,
+    /// Length.
+    pub bytes: u64,
+}
+
+/// A colour target of a rendering.
+#[derive(Debug, Clone, Copy)]
+pub struct ColourTarget {
+    /// View to draw into.
+    pub view: vk::ImageView,
+    /// Clear colour; `None` discards what was there.
+    pub clear: Option<[f32; 4]>,
+    /// View that gets the resolved samples.
+    pub resolve: Option<vk::ImageView>,
+}
+
+impl CommandEncoder {
+    fn device(&self) -> &ash::Device {
+        &self.token.device.raw
+    }
+
+    /// The raw command buffer, for commands of other libraries (an overlay).
+    pub fn raw(&self) -> vk::CommandBuffer {
+        self.raw
+    }
+
+    /// Ends the recording.
+    ///
+    /// # Errors
+    /// When the driver ran out of memory while recording.
+    pub fn finish(self) -> Result<CommandBuffer> {
+        // SAFETY: the command buffer is recording.
+        unsafe { self.device().end_command_buffer(self.raw) }
+            .map_err(|r| self.token.device.noticed(Error::of("vkEndCommandBuffer")(r)))?;
+        Ok(CommandBuffer { raw: self.raw, token: self.token })
+    }
+
+    /// Opens a labelled region that captures and profilers show.
+    pub fn begin_label(&mut self, label: &str) {
+        if let Some(debug) = &self.token.device.debug {
+            let label = std::ffi::CString::new(label).unwrap_or_default();
+            let info = vk::DebugUtilsLabelEXT::default().label_name(&label);
+            // SAFETY: recording; the label is a local that outlives the call.
+            unsafe { debug.cmd_begin_debug_utils_label(self.raw, &info) };
+        }
+    }
+
+    /// Closes the region opened last.
+    pub fn end_label(&mut self) {
+        if let Some(debug) = &self.token.device.debug {
+            // SAFETY: recording; callers pair the calls.
+            unsafe { debug.cmd_end_debug_utils_label(self.raw) };
+        }
+    }
+
+    /// Writes a timestamp once all earlier commands are done.
+    pub fn write_timestamp(&mut self, pool: vk::QueryPool, query: u32) {
+        // SAFETY: recording; the pool was reset for this frame by its owner.
+        unsafe {
+            self.device().cmd_write_timestamp2(self.raw, vk::PipelineStageFlags2::ALL_COMMANDS, pool, query)
+        };
+    }
+
+    /// Makes writes of `from` visible to `to`, for all memory.
+    pub fn memory_barrier(
+        &mut self,
+        from: (vk::PipelineStageFlags2, vk::AccessFlags2),
+        to: (vk::PipelineStageFlags2, vk::AccessFlags2),
+    ) {
+        let barriers = [vk::MemoryBarrier2::default()
+            .src_stage_mask(from.0)
+            .src_access_mask(from.1)
+            .dst_stage_mask(to.0)
+            .dst_access_mask(to.1)];
+        let info = vk::DependencyInfo::default().memory_barriers(&barriers);
+        // SAFETY: recording; the array is a local that outlives the call.
+        unsafe { self.device().cmd_pipeline_barrier2(self.raw, &info) };
+    }
+
+    /// Moves all of an image from one layout to another; `UNDEFINED` discards its contents.
+    pub fn image_barrier(
+        &mut self,
+        image: vk::Image,
+        aspect: vk::ImageAspectFlags,
+        layouts: (vk::ImageLayout, vk::ImageLayout),
+        from: (vk::PipelineStageFlags2, vk::AccessFlags2),
+        to: (vk::PipelineStageFlags2, vk::AccessFlags2),
+    ) {
+        let range = vk::ImageSubresourceRange::default()
+            .aspect_mask(aspect)
+            .level_count(vk::REMAINING_MIP_LEVELS)
+            .layer_count(vk::REMAINING_ARRAY_LAYERS);
+        let barriers = [vk::ImageMemoryBarrier2::default()
+            .image(image)
+            .old_layout(layouts.0)
+            .new_layout(layouts.1)
+            .src_stage_mask(from.0)
+            .src_access_mask(from.1)
+            .dst_stage_mask(to.0)
+            .dst_access_mask(to.1)
+            .subresource_range(range)];
+        let info = vk::DependencyInfo::default().image_memory_barriers(&barriers);
+        // SAFETY: recording; the image is alive; the array is a local that outlives the call.
+        unsafe { self.device().cmd_pipeline_barrier2(self.raw, &info) };
+    }
+
+    /// Copies ranges between buffers.
+    pub fn copy_buffer(&mut self, source: &Buffer, destination: &Buffer, copies: &[BufferCopy]) {
+        if copies.is_empty() {
+            return;
+        }
+        let regions: Vec<_> = copies
+            .iter()
+            .map(|c| vk::BufferCopy { src_offset: c.source, dst_offset: c.destination, size: c.bytes })
+            .collect();
+        // SAFETY: recording; both buffers are alive; the array is a local.
+        unsafe { self.device().cmd_copy_buffer(self.raw, source.raw(), destination.raw(), &regions) };
+    }
+
+    /// Fills a range with a word; offset and length are multiples of 4.
+    pub fn fill_buffer(&mut self, buffer: &Buffer, offset: u64, bytes: u64, word: u32) {
+        // SAFETY: recording; the buffer is alive.
+        unsafe { self.device().cmd_fill_buffer(self.raw, buffer.raw(), offset, bytes, word) };
+    }
+
+    /// Copies a buffer into one mip of an image in the layout `TRANSFER_DST_OPTIMAL`.
+    pub fn copy_buffer_to_image(&mut self, source: &Buffer, offset: u64, image: &Image, mip: u32) {
+        let [width, height] = image.desc().extent.map(|side| (side >> mip).max(1));
+        let region = vk::BufferImageCopy::default()
+            .buffer_offset(offset)
+            .image_subresource(
+                vk::ImageSubresourceLayers::default()
+                    .aspect_mask(image.desc().aspect())
+                    .mip_level(mip)
+                    .layer_count(1),
+            )
+            .image_extent(vk::Extent3D { width, height, depth: 1 });
+        let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
+        // SAFETY: recording; both are alive; the region is a local.
+        unsafe {
+            self.device().cmd_copy_buffer_to_image(self.raw, source.raw(), image.raw(), layout, &[region])
+        };
+    }
+
+    /// Copies the first mip of an image in the layout `TRANSFER_SRC_OPTIMAL` into a buffer, rows packed.
+    pub fn copy_image_to_buffer(&mut self, image: &Image, destination: &Buffer, offset: u64) {
+        let [width, height] = image.desc().extent;
+        let region = vk::BufferImageCopy::default()
+            .buffer_offset(offset)
+            .image_subresource(
+                vk::ImageSubresourceLayers::default().aspect_mask(image.desc().aspect()).layer_count(1),
+            )
+            .image_extent(vk::Extent3D { width, height, depth: 1 });
+        let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
+        // SAFETY: recording; both are alive; the region is a local.
+        unsafe {
+            self.device().cmd_copy_image_to_buffer(
+                self.raw,
+                image.raw(),
+                layout,
+                destination.raw(),
+                &[region],
+            )
+        };
+    }
+
+    /// Copies one image over another (source `TRANSFER_SRC_OPTIMAL`, destination `TRANSFER_DST_OPTIMAL`),
+    /// scaled and converted.
+    pub fn blit(&mut self, source: (vk::Image, [u32; 2]), destination: (vk::Image, [u32; 2])) {
+        let layers =
+            vk::ImageSubresourceLayers::default().aspect_mask(vk::ImageAspectFlags::COLOR).layer_count(1);
+        let corners =
+            |[x, y]: [u32; 2]| [vk::Offset3D::default(), vk::Offset3D { x: x as i32, y: y as i32, z: 1 }];
+        let region = vk::ImageBlit2::default()
+            .src_subresource(layers)
+            .dst_subresource(layers)
+            .src_offsets(corners(source.1))
+            .dst_offsets(corners(destination.1));
+        let regions = [region];
+        let info = vk::BlitImageInfo2::default()
+            .src_image(source.0)
+            .src_image_layout(vk::ImageLayout::TRANSFER_SRC_OPTIMAL)
+            .dst_image(destination.0)
+            .dst_image_layout(vk::ImageLayout::TRANSFER_DST_OPTIMAL)
+            .regions(&regions)
+            .filter(vk::Filter::LINEAR);
+        // SAFETY: recording; both images are alive; the array is a local.
+        unsafe { self.device().cmd_blit_image2(self.raw, &info) };
+    }
+
+    /// Binds a compute pipeline, the bindless table and push constants, and dispatches.
+    pub fn dispatch<P: bytemuck::Pod>(&mut self, pipeline: &ComputePipeline, push: &P, groups: [u32; 3]) {
+        self.bind(vk::PipelineBindPoint::COMPUTE, pipeline.raw(), push);
+        // SAFETY: recording; pipeline and table were just bound.
+        unsafe { self.device().cmd_dispatch(self.raw, groups[0], groups[1], groups[2]) };
+    }
+
+    /// [`CommandEncoder::dispatch`] with the group counts in a buffer.
+    pub fn dispatch_indirect<P: bytemuck::Pod>(
+        &mut self,
+        pipeline: &ComputePipeline,
+        push: &P,
+        arguments: &Buffer,
+        offset: u64,
+    ) {
+        self.bind(vk::PipelineBindPoint::COMPUTE, pipeline.raw(), push);
+        // SAFETY: recording; the buffer is alive and was made for indirect use.
+        unsafe { self.device().cmd_dispatch_indirect(self.raw, arguments.raw(), offset) };
+    }
+
+    fn bind<P: bytemuck::Pod>(&mut self, point: vk::PipelineBindPoint, pipeline: vk::Pipeline, push: &P) {
+        let device = &self.token.device;
+        let (Some(table), Some(common)) = (device.bindless.get(), device.pipelines.get()) else { return };
+        const { assert!(size_of::<P>() <= super::pipeline::PUSH_CONSTANT_BYTES as usize) };
+        // SAFETY: recording; set and layout live as long as the device; push constants fit the 128 bytes that
+        // every layout has (checked at compile time just above).
+        unsafe {
+            device.raw.cmd_bind_pipeline(self.raw, point, pipeline);
+            device.raw.cmd_bind_descriptor_sets(self.raw, point, common.layout, 0, &[table.set], &[]);
+            let bytes = bytemuck::bytes_of(push);
+            if !bytes.is_empty() {
+                device.raw.cmd_push_constants(self.raw, common.layout, vk::ShaderStageFlags::ALL, 0, bytes);
+            }
+        }
+    }
+
+    /// Begins drawing into the targets; depth is cleared to 0 (far, reversed).
+    pub fn begin_rendering(
+        &mut self,
+        extent: [u32; 2],
+        colours: &[ColourTarget],
+        depth: Option<vk::ImageView>,
+    ) {
+        let attachments: Vec<_> = colours
+            .iter()
+            .map(|target| {
+                let mut info = vk::RenderingAttachmentInfo::default()
+                    .image_view(target.view)
+                    .image_layout(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL)
+                    .load_op(if target.clear.is_some() {
+                        vk::AttachmentLoadOp::CLEAR
+                    } else {
+                        vk::AttachmentLoadOp::DONT_CARE
+                    })
+                    .store_op(vk::AttachmentStoreOp::STORE)
+                    .clear_value(vk::ClearValue {
+                        color: vk::ClearColorValue { float32: target.clear.unwrap_or_default() },
+                    });
+                if let Some(resolve) = target.resolve {
+                    info = info
+                        .resolve_mode(vk::ResolveModeFlags::AVERAGE)
+                        .resolve_image_view(resolve)
+                        .resolve_image_layout(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL);
+                }
+                info
+            })
+            .collect();
+        let depth = depth.map(|view| {
+            vk::RenderingAttachmentInfo::default()
+                .image_view(view)
+                .image_layout(vk::ImageLayout::DEPTH_ATTACHMENT_OPTIMAL)
+                .load_op(vk::AttachmentLoadOp::CLEAR)
+                .store_op(vk::AttachmentStoreOp::STORE)
+                .clear_value(vk::ClearValue {
+                    depth_stencil: vk::ClearDepthStencilValue { depth: 0.0, stencil: 0 },
+                })
+        });
+        let area = vk::Rect2D {
+            offset: vk::Offset2D::default(),
+            extent: vk::Extent2D { width: extent[0], height: extent[1] },
+        };
+        let mut info =
+            vk::RenderingInfo::default().render_area(area).layer_count(1).color_attachments(&attachments);
+        if let Some(depth) = &depth {
+            info = info.depth_attachment(depth);
+        }
+        let viewport = vk::Viewport {
+            x: 0.0,
+            y: 0.0,
+            width: extent[0] as f32,
+            height: extent[1] as f32,
+            min_depth: 0.0,
+            max_depth: 1.0,
+        };
+        // SAFETY: recording; views are alive; arrays are locals; viewport and scissor lie inside the targets.
+        unsafe {
+            self.device().cmd_begin_rendering(self.raw, &info);
+            self.device().cmd_set_viewport(self.raw, 0, &[viewport]);
+            self.device().cmd_set_scissor(self.raw, 0, &[area]);
+        }
+    }
+
+    /// Ends drawing into the targets.
+    pub fn end_rendering(&mut self) {
+        // SAFETY: recording; callers pair the calls.
+        unsafe { self.device().cmd_end_rendering(self.raw) };
+    }
+
+    /// Binds a graphics pipeline, the bindless table and push constants.
+    pub fn bind_graphics<P: bytemuck::Pod>(&mut self, pipeline: &GraphicsPipeline, push: &P) {
+        self.bind(vk::PipelineBindPoint::GRAPHICS, pipeline.raw(), push);
+    }
+
+    /// Binds 32-bit indices from the start of a buffer.
+    pub fn bind_indices(&mut self, buffer: &Buffer) {
+        // SAFETY: recording; the buffer is alive and was made for index use.
+        unsafe { self.device().cmd_bind_index_buffer(self.raw, buffer.raw(), 0, vk::IndexType::UINT32) };
+    }
+
+    /// Draws vertices without indices.
+    pub fn draw(&mut self, vertices: u32, instances: u32) {
+        // SAFETY: recording inside a rendering with a pipeline bound.
+        unsafe { self.device().cmd_draw(self.raw, vertices, instances, 0, 0) };
+    }
+
+    /// Draws as many indexed draws of `commands` as the word at `count_offset` of `count` says.
+    pub fn draw_indexed_indirect_count(
+        &mut self,
+        commands: &Buffer,
+        count: &Buffer,
+        count_offset: u64,
+        max_draws: u32,
+    ) {
+        let stride = size_of::<vk::DrawIndexedIndirectCommand>() as u32;
+        // SAFETY: recording inside a rendering with pipeline and indices bound; both buffers are alive, made
+        // for indirect use, and hold `max_draws` commands.
+        unsafe {
+            self.device().cmd_draw_indexed_indirect_count(
+                self.raw,
+                commands.raw(),
+                0,
+                count.raw(),
+                count_offset,
+                max_draws,
+                stride,
+            );
+        }
+    }
+}

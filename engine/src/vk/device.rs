@@ -1,0 +1,483 @@
+//! The logical device: everything else in this room hangs from it.
+
+use std::ffi::CStr;
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use ash::{ext, khr, vk};
+use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
+
+use super::capabilities::{self, Capabilities, FeatureMask};
+use super::counters::Counters;
+use super::error::{Error, Result};
+use super::instance::Instance;
+use super::queue_policy::{self, QueueChoice, QueuePlan, SparseQueuePolicy};
+use super::quirks::Quirks;
+use super::retire::RetireQueue;
+use super::select::{self, DeviceReport, Wanted};
+use super::timeline::{Queue, Semaphore};
+
+/// How to open a [`Device`].
+#[derive(Debug, Clone, Default)]
+pub struct DeviceOptions {
+    /// Part of a device's name; `None` takes the best.
+    pub name: Option<String>,
+    /// Features to hide.
+    pub mask: FeatureMask,
+    /// Where sparse binds go.
+    pub sparse_queue: SparseQueuePolicy,
+    /// Whether the device must present to a window.
+    pub present: bool,
+    /// Folder for the pipeline cache; `None` keeps none on disk.
+    pub cache_folder: Option<std::path::PathBuf>,
+}
+
+pub(super) struct Queues {
+    pub(super) graphics: Queue,
+    pub(super) sparse: Option<Queue>,
+    pub(super) transfer: Queue,
+}
+
+/// An open Vulkan device. Handles made from it keep it alive; it is destroyed after the last of them.
+pub struct Device {
+    pub(super) instance: Arc<Instance>,
+    pub(super) physical: vk::PhysicalDevice,
+    pub(super) raw: ash::Device,
+    owned: bool,
+    capabilities: Capabilities,
+    quirks: Quirks,
+    queue_plan: QueuePlan,
+    pub(super) queues: Queues,
+    pub(super) timelines: [Semaphore; 3],
+    pub(super) retire: RetireQueue,
+    pub(super) counters: Counters,
+    pub(super) allocator: Mutex<ManuallyDrop<Allocator>>,
+    pub(super) bindless: OnceLock<super::bindless::Bindless>,
+    pub(super) pipelines: OnceLock<super::pipeline::PipelineCommon>,
+    pub(super) cache_folder: Option<std::path::PathBuf>,
+    pub(super) debug: Option<ext::debug_utils::Device>,
+    pub(super) swapchain: Option<khr::swapchain::Device>,
+    lost: AtomicBool,
+}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Device").field("name", &self.capabilities.name).finish_non_exhaustive()
+    }
+}
+
+/// Asks every device of an instance what it can do.
+///
+/// # Errors
+/// When the driver fails to list its devices.
+pub fn enumerate(instance: &Instance) -> Result<Vec<(vk::PhysicalDevice, Capabilities)>> {
+    // SAFETY: a plain query; the result is an owned vector.
+    let all = unsafe { instance.raw().enumerate_physical_devices() }.map_err(|r| match r {
+        vk::Result::ERROR_INITIALIZATION_FAILED => Error::NoDriver("the driver refused to start".into()),
+        other => Error::of("vkEnumeratePhysicalDevices")(other),
+    })?;
+    all.into_iter().map(|p| Ok((p, capabilities::query(instance, p)?))).collect()
+}
+
+/// The report of [`Device::open`], without opening anything.
+///
+/// # Errors
+/// When the driver fails to list its devices.
+pub fn report(instance: &Instance, options: &DeviceOptions) -> Result<DeviceReport> {
+    let mut all = enumerate(instance)?;
+    all.iter_mut().for_each(|(_, c)| options.mask.apply(c));
+    let wanted = Wanted { name: options.name.clone(), present: options.present };
+    Ok(select::select(&all.into_iter().map(|(_, c)| c).collect::<Vec<_>>(), &wanted))
+}
+
+impl Device {
+    /// Opens the best device of an instance.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] with a line a device, or what the driver said.
+    pub fn open(instance: &Arc<Instance>, options: &DeviceOptions) -> Result<Arc<Self>> {
+        let mut all = enumerate(instance)?;
+        all.iter_mut().for_each(|(_, c)| options.mask.apply(c));
+        let list: Vec<_> = all.iter().map(|(_, c)| c.clone()).collect();
+        let report = select::select(&list, &Wanted { name: options.name.clone(), present: options.present });
+        log::debug!("devices:\n{report}");
+        let chosen = report.chosen.ok_or_else(|| Error::NoDevice { report: report.to_string() })?;
+        let (physical, capabilities) = all.swap_remove(chosen);
+        let plan = queue_policy::plan(&capabilities, options.sparse_queue).map_err(Error::Other)?;
+        let raw = create(instance, physical, &capabilities, &plan)?;
+        let choose = |choice: QueueChoice| {
+            // SAFETY: the family and index were just created with the device.
+            Queue::new(unsafe { raw.get_device_queue(choice.family, choice.index) }, choice.family)
+        };
+        let graphics = choose(plan.graphics);
+        let same =
+            |choice: QueueChoice| if choice == plan.graphics { graphics.clone() } else { choose(choice) };
+        let transfer = same(plan.transfer);
+        let sparse =
+            plan.sparse.map(|choice| if choice == plan.transfer { transfer.clone() } else { same(choice) });
+        let queues = Queues { graphics: graphics.clone(), sparse, transfer };
+        Self::assemble(
+            instance.clone(),
+            physical,
+            raw,
+            true,
+            capabilities,
+            plan,
+            queues,
+            options.cache_folder.clone(),
+        )
+    }
+
+    /// Wraps an application's own device, with the queues the engine may use.
+    ///
+    /// The device must have been made for Vulkan 1.3 with the features that [`required_features`] lists, and
+    /// for reserved resources with `sparseBinding` and `sparseResidencyBuffer`. The application keeps its own
+    /// use of a shared queue apart from the engine's calls (Vulkan's host synchronisation).
+    ///
+    /// # Errors
+    /// When the device lacks what is needed, or objects cannot be made.
+    ///
+    /// # Safety
+    /// `physical` and `raw` belong to `instance`, have the features enabled, own the queues of `plan`, and
+    /// stay valid until the returned value and everything made from it are dropped. They are not destroyed.
+    pub unsafe fn from_raw(
+        instance: Arc<Instance>,
+        physical: vk::PhysicalDevice,
+        raw: ash::Device,
+        plan: QueuePlan,
+        mask: &FeatureMask,
+    ) -> Result<Arc<Self>> {
+        let mut capabilities = capabilities::query(&instance, physical)?;
+        mask.apply(&mut capabilities);
+        if !capabilities.missing.is_empty() {
+            let needs = capabilities.missing.join(", ");
+            return Err(Error::Unsupported { what: "the engine".into(), needs, device: capabilities.name });
+        }
+        capabilities.optional.memory_priority = false;
+        let choose = |choice: QueueChoice| {
+            // SAFETY: the caller says that the device owns this queue.
+            Queue::new(unsafe { raw.get_device_queue(choice.family, choice.index) }, choice.family)
+        };
+        let graphics = choose(plan.graphics);
+        let same =
+            |choice: QueueChoice| if choice == plan.graphics { graphics.clone() } else { choose(choice) };
+        let transfer = same(plan.transfer);
+        let sparse =
+            plan.sparse.map(|choice| if choice == plan.transfer { transfer.clone() } else { same(choice) });
+        let queues = Queues { graphics: graphics.clone(), sparse, transfer };
+        Self::assemble(instance, physical, raw, false, capabilities, plan, queues, None)
+    }
+
+    #[allow(clippy::too_many_arguments)] // One private call site a constructor; a struct would only repeat the names.
+    fn assemble(
+        instance: Arc<Instance>,
+        physical: vk::PhysicalDevice,
+        raw: ash::Device,
+        owned: bool,
+        capabilities: Capabilities,
+        queue_plan: QueuePlan,
+        queues: Queues,
+        cache_folder: Option<std::path::PathBuf>,
+    ) -> Result<Arc<Self>> {
+        let made = Self::make_timelines(&raw).and_then(|timelines| {
+            // Leaks are counted by our own counters; the allocator's report at exit would only repeat them.
+            let mut quiet = gpu_allocator::AllocatorDebugSettings::default();
+            quiet.log_leaks_on_shutdown = false;
+            let allocator = Allocator::new(&AllocatorCreateDesc {
+                instance: instance.raw().clone(),
+                device: raw.clone(),
+                physical_device: physical,
+                debug_settings: quiet,
+                buffer_device_address: false,
+                allocation_sizes: gpu_allocator::AllocationSizes::default(),
+            });
+            Ok((timelines, allocator.map_err(|e| Error::Other(e.to_string()))?))
+        });
+        let (timelines, allocator) = match made {
+            Ok(made) => made,
+            Err(error) => {
+                if owned {
+                    // SAFETY: nothing but failed objects was made from it.
+                    unsafe { raw.destroy_device(None) };
+                }
+                return Err(error);
+            }
+        };
+        let debug = instance.has_debug_utils().then(|| ext::debug_utils::Device::new(instance.raw(), &raw));
+        let swapchain = (owned && instance.has_surfaces() && capabilities.optional.swapchain)
+            .then(|| khr::swapchain::Device::new(instance.raw(), &raw));
+        let mut device = Self {
+            quirks: Quirks::of(&capabilities),
+            counters: Counters::new(capabilities.heaps.len()),
+            instance,
+            physical,
+            raw,
+            owned,
+            capabilities,
+            queue_plan,
+            queues,
+            timelines,
+            retire: RetireQueue::default(),
+            allocator: Mutex::new(ManuallyDrop::new(allocator)),
+            bindless: OnceLock::new(),
+            pipelines: OnceLock::new(),
+            cache_folder,
+            debug,
+            swapchain,
+            lost: AtomicBool::new(false),
+        };
+        device.name_timelines();
+        device.probe_sparse();
+        let device = Arc::new(device);
+        device.make_common()?;
+        Ok(device)
+    }
+
+    fn make_common(&self) -> Result<()> {
+        let bindless = super::bindless::Bindless::new(self)?;
+        let bindless = self.bindless.get_or_init(|| bindless);
+        let pipelines = super::pipeline::PipelineCommon::new(self, bindless)?;
+        self.pipelines.get_or_init(|| pipelines);
+        Ok(())
+    }
+
+    /// Some drivers advertise sparse binding and offer no memory type for it: make a dummy buffer and look.
+    fn probe_sparse(&mut self) {
+        if !self.capabilities.sparse.growable_buffers() {
+            return;
+        }
+        match self.sparse_buffer_memory_types() {
+            Ok(bits) if bits != 0 => {}
+            Ok(_) => {
+                log::warn!(
+                    "{} advertises sparse binding but has no memory type for it: not used",
+                    self.capabilities.name
+                );
+                self.capabilities.sparse = Default::default();
+            }
+            Err(error) => {
+                log::warn!(
+                    "{} advertises sparse binding but a reserved buffer fails ({error}): not used",
+                    self.capabilities.name
+                );
+                self.capabilities.sparse = Default::default();
+            }
+        }
+    }
+
+    /// What the device can do, after masks and probes.
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    /// Known faults of the driver.
+    pub fn quirks(&self) -> &Quirks {
+        &self.quirks
+    }
+
+    /// Which queue does what, and why.
+    pub fn queue_plan(&self) -> &QueuePlan {
+        &self.queue_plan
+    }
+
+    /// The instance this device was opened on.
+    pub fn instance(&self) -> &Arc<Instance> {
+        &self.instance
+    }
+
+    /// The raw device, for code that records its own commands beside the engine's.
+    pub fn raw(&self) -> &ash::Device {
+        &self.raw
+    }
+
+    /// The raw physical device.
+    pub fn physical(&self) -> vk::PhysicalDevice {
+        self.physical
+    }
+
+    /// The raw graphics queue and its family. Its host access must not overlap the engine's calls.
+    pub fn raw_graphics_queue(&self) -> (vk::Queue, u32) {
+        (self.queues.graphics.raw, self.queues.graphics.family)
+    }
+
+    /// Whether the device was lost: every call fails and nothing is destroyed any more.
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Acquire)
+    }
+
+    /// Remembers a device loss that an error reports, and hands the error on.
+    pub(super) fn noticed(&self, error: Error) -> Error {
+        if matches!(error, Error::DeviceLost { .. }) {
+            self.lost.store(true, Ordering::Release);
+        }
+        error
+    }
+
+    pub(super) fn unsupported(&self, what: &str, needs: &str) -> Error {
+        Error::Unsupported { what: what.into(), needs: needs.into(), device: self.capabilities.name.clone() }
+    }
+
+    /// Gives a Vulkan object the name that captures and validation messages show.
+    pub(super) fn set_name<H: vk::Handle>(&self, handle: H, name: &str) {
+        let Some(debug) = &self.debug else { return };
+        let name = std::ffi::CString::new(name.replace('\0', " ")).unwrap_or_default();
+        let info = vk::DebugUtilsObjectNameInfoEXT::default().object_handle(handle).object_name(&name);
+        // SAFETY: the handle was just made by this device and the name is NUL-terminated. A failure only
+        // costs the name.
+        let _ = unsafe { debug.set_debug_utils_object_name(&info) };
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        if self.is_lost() {
+            return;
+        }
+        // SAFETY: no handle is left (each holds an Arc of this device), so no thread can submit any more.
+        let idle = unsafe { self.raw.device_wait_idle() };
+        if idle == Err(vk::Result::ERROR_DEVICE_LOST) {
+            return;
+        }
+        self.drain_retired();
+        if let Some(pipelines) = self.pipelines.take() {
+            pipelines.destroy(&self.raw);
+        }
+        if let Some(bindless) = self.bindless.take() {
+            bindless.destroy(&self.raw);
+        }
+        let allocator = self.allocator.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // SAFETY: taken once, here; nothing uses the allocator after this.
+        unsafe { ManuallyDrop::drop(allocator) };
+        for timeline in &self.timelines {
+            // SAFETY: the device is idle.
+            unsafe { self.raw.destroy_semaphore(timeline.raw, None) };
+        }
+        if self.owned {
+            // SAFETY: everything made from it has just been destroyed.
+            unsafe { self.raw.destroy_device(None) };
+        }
+    }
+}
+
+/// The Vulkan features that [`Device::from_raw`] needs, by name, in the structures of Vulkan 1.0 to 1.3.
+pub fn required_features() -> &'static [&'static str] {
+    &[
+        "multiDrawIndirect",
+        "drawIndirectFirstInstance",
+        "shaderStorageBufferArrayDynamicIndexing",
+        "shaderSampledImageArrayDynamicIndexing",
+        "shaderDrawParameters",
+        "timelineSemaphore",
+        "drawIndirectCount",
+        "hostQueryReset",
+        "runtimeDescriptorArray",
+        "descriptorBindingPartiallyBound",
+        "descriptorBindingUpdateUnusedWhilePending",
+        "descriptorBindingStorageBufferUpdateAfterBind",
+        "descriptorBindingSampledImageUpdateAfterBind",
+        "dynamicRendering",
+        "synchronization2",
+        "maintenance4",
+    ]
+}
+
+/// Feature structures to chain into an application's own `VkDeviceCreateInfo`, so that
+/// [`Device::from_raw`] can use the device. `supported` is what the physical device reported; sparse and
+/// other optional features are copied from it.
+pub fn feature_chain(
+    supported: &vk::PhysicalDeviceFeatures,
+) -> (
+    vk::PhysicalDeviceFeatures,
+    vk::PhysicalDeviceVulkan11Features<'static>,
+    vk::PhysicalDeviceVulkan12Features<'static>,
+    vk::PhysicalDeviceVulkan13Features<'static>,
+) {
+    let core = vk::PhysicalDeviceFeatures {
+        multi_draw_indirect: vk::TRUE,
+        draw_indirect_first_instance: vk::TRUE,
+        shader_storage_buffer_array_dynamic_indexing: vk::TRUE,
+        shader_sampled_image_array_dynamic_indexing: vk::TRUE,
+        sampler_anisotropy: supported.sampler_anisotropy,
+        texture_compression_bc: supported.texture_compression_bc,
+        fragment_stores_and_atomics: supported.fragment_stores_and_atomics,
+        depth_clamp: supported.depth_clamp,
+        robust_buffer_access: if cfg!(debug_assertions) { supported.robust_buffer_access } else { vk::FALSE },
+        sparse_binding: supported.sparse_binding,
+        sparse_residency_buffer: supported.sparse_residency_buffer,
+        sparse_residency_image2_d: supported.sparse_residency_image2_d,
+        sparse_residency_image3_d: supported.sparse_residency_image3_d,
+        sparse_residency_aliased: supported.sparse_residency_aliased,
+        ..Default::default()
+    };
+    let f11 = vk::PhysicalDeviceVulkan11Features::default().shader_draw_parameters(true);
+    let f12 = vk::PhysicalDeviceVulkan12Features::default()
+        .timeline_semaphore(true)
+        .draw_indirect_count(true)
+        .host_query_reset(true)
+        .runtime_descriptor_array(true)
+        .descriptor_binding_partially_bound(true)
+        .descriptor_binding_update_unused_while_pending(true)
+        .descriptor_binding_storage_buffer_update_after_bind(true)
+        .descriptor_binding_sampled_image_update_after_bind(true);
+    let f13 = vk::PhysicalDeviceVulkan13Features::default()
+        .dynamic_rendering(true)
+        .synchronization2(true)
+        .maintenance4(true);
+    (core, f11, f12, f13)
+}
+
+fn create(
+    instance: &Instance,
+    physical: vk::PhysicalDevice,
+    capabilities: &Capabilities,
+    plan: &QueuePlan,
+) -> Result<ash::Device> {
+    // SAFETY: a plain query.
+    let supported = unsafe { instance.raw().get_physical_device_features(physical) };
+    let (mut core, mut f11, mut f12, mut f13) = feature_chain(&supported);
+    let sparse = capabilities.sparse;
+    core.sparse_binding = sparse.binding.into();
+    core.sparse_residency_buffer = sparse.residency_buffer.into();
+    core.sparse_residency_image2_d = sparse.residency_image_2d.into();
+    core.sparse_residency_image3_d = sparse.residency_image_3d.into();
+    core.sparse_residency_aliased = (sparse.binding && sparse.residency_aliased).into();
+    core.texture_compression_bc = capabilities.optional.bc.into();
+    core.sampler_anisotropy = capabilities.optional.anisotropy.into();
+
+    let priorities = [1.0f32, 0.5];
+    let families = plan.families();
+    let queues: Vec<_> = families
+        .iter()
+        .map(|(family, count)| {
+            vk::DeviceQueueCreateInfo::default()
+                .queue_family_index(*family)
+                .queue_priorities(&priorities[..(*count as usize).min(priorities.len())])
+        })
+        .collect();
+    let mut extensions: Vec<&CStr> = Vec::new();
+    if instance.has_surfaces() && capabilities.optional.swapchain {
+        extensions.push(khr::swapchain::NAME);
+    }
+    if capabilities.optional.memory_budget {
+        extensions.push(ext::memory_budget::NAME);
+    }
+    let mut priority = vk::PhysicalDeviceMemoryPriorityFeaturesEXT::default().memory_priority(true);
+    if capabilities.optional.memory_priority {
+        extensions.push(ext::memory_priority::NAME);
+    }
+    let names: Vec<_> = extensions.iter().map(|n| n.as_ptr()).collect();
+    let mut info = vk::DeviceCreateInfo::default()
+        .queue_create_infos(&queues)
+        .enabled_extension_names(&names)
+        .enabled_features(&core)
+        .push_next(&mut f11)
+        .push_next(&mut f12)
+        .push_next(&mut f13);
+    if capabilities.optional.memory_priority {
+        info = info.push_next(&mut priority);
+    }
+    // SAFETY: all pointers in `info` are locals that outlive the call; only features that the device
+    // reported are enabled.
+    unsafe { instance.raw().create_device(physical, &info, None) }.map_err(Error::of("vkCreateDevice"))
+}

@@ -1,0 +1,112 @@
+//! Errors of the Vulkan floor: only what a caller cannot foresee.
+
+use ash::vk;
+
+/// Result of the Vulkan floor.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong between the engine and a Vulkan driver.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The Vulkan loader library is not installed or cannot be used.
+    #[error(
+        "no Vulkan loader was found ({0}); install one (Debian: `apt install libvulkan1`), or run `cargo xtask driver`"
+    )]
+    LoaderMissing(String),
+    /// The loader works, but no driver answers, or none can be created.
+    #[error("no Vulkan driver can be used ({0}); run `cargo xtask driver` to see what was found")]
+    NoDriver(String),
+    /// Every device was refused. `report` says why, a line a device.
+    #[error("no Vulkan device can run this: {report}")]
+    NoDevice {
+        /// One line a device with the reasons.
+        report: String,
+    },
+    /// The validation layer was demanded and is not installed.
+    #[error(
+        "the validation layer was asked for but is not installed (Debian: `apt install vulkan-validationlayers`)"
+    )]
+    ValidationMissing,
+    /// A device cannot do what was asked of it.
+    #[error("{what} needs {needs}, which the device {device} does not have")]
+    Unsupported {
+        /// What was asked.
+        what: String,
+        /// The missing feature or extension, by its Vulkan name.
+        needs: String,
+        /// Device name.
+        device: String,
+    },
+    /// An argument can never work on this device: what, and the limit.
+    #[error("{what}: asked for {asked}, the limit is {limit}")]
+    Limit {
+        /// What was asked for.
+        what: String,
+        /// The value asked for.
+        asked: u64,
+        /// The largest value allowed.
+        limit: u64,
+    },
+    /// The driver or our own budget has no memory left.
+    #[error(
+        "out of memory: {what} needs {requested} bytes of heap {heap} (size {heap_size} bytes, {usage} bytes used by us); free something, or use a smaller budget or scene"
+    )]
+    OutOfMemory {
+        /// The owner's name.
+        what: String,
+        /// Bytes asked for.
+        requested: u64,
+        /// Index of the memory heap.
+        heap: u32,
+        /// Size of that heap in bytes.
+        heap_size: u64,
+        /// Bytes that this device's allocations hold already.
+        usage: u64,
+    },
+    /// The device is lost: every handle of it is dead.
+    #[error("the Vulkan device was lost during {during}; create the engine again")]
+    DeviceLost {
+        /// What the engine was doing.
+        during: &'static str,
+    },
+    /// The window's surface no longer matches its swapchain.
+    #[error("the swapchain is out of date")]
+    OutOfDate,
+    /// Any other answer of the driver.
+    #[error("{call} failed: {result}")]
+    Vulkan {
+        /// The Vulkan call.
+        call: &'static str,
+        /// Its result.
+        result: vk::Result,
+    },
+    /// The pipeline cache, a shader or another file could not be used.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl Error {
+    /// Names the call of a plain Vulkan result, and tells device loss and an outdated swapchain apart.
+    pub(crate) fn of(call: &'static str) -> impl Fn(vk::Result) -> Error {
+        move |result| match result {
+            vk::Result::ERROR_DEVICE_LOST => Error::DeviceLost { during: call },
+            vk::Result::ERROR_OUT_OF_DATE_KHR => Error::OutOfDate,
+            result => Error::Vulkan { call, result },
+        }
+    }
+
+    /// Whether this is any kind of running out of memory.
+    pub fn is_out_of_memory(&self) -> bool {
+        match self {
+            Error::OutOfMemory { .. } => true,
+            Error::Vulkan { result, .. } => {
+                matches!(
+                    *result,
+                    vk::Result::ERROR_OUT_OF_DEVICE_MEMORY | vk::Result::ERROR_OUT_OF_HOST_MEMORY
+                )
+            }
+            _ => false,
+        }
+    }
+}

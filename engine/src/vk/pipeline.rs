@@ -1,0 +1,286 @@
+//! Pipelines: one layout for all (the bindless set and 128 bytes of push constants), and the on-disk cache.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ash::vk;
+
+use super::bindless::Bindless;
+use super::device::Device;
+use super::error::{Error, Result};
+use super::retire::Garbage;
+use super::shader::{EntryPoint, ShaderSource};
+
+/// Bytes of push constants that every pipeline has: what Vulkan 1.3 guarantees.
+pub const PUSH_CONSTANT_BYTES: u32 = 128;
+
+/// The layout that all pipelines share, and the pipeline cache.
+pub(super) struct PipelineCommon {
+    pub(super) layout: vk::PipelineLayout,
+    cache: vk::PipelineCache,
+    file: Option<PathBuf>,
+    /// Size of the cache as read: it is written back only when it grew.
+    loaded_bytes: usize,
+}
+
+impl PipelineCommon {
+    pub(super) fn new(device: &Device, bindless: &Bindless) -> Result<Self> {
+        let sets = [bindless.layout];
+        let push = [vk::PushConstantRange {
+            stage_flags: vk::ShaderStageFlags::ALL,
+            offset: 0,
+            size: PUSH_CONSTANT_BYTES,
+        }];
+        let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets).push_constant_ranges(&push);
+        // SAFETY: the set layout is alive; 128 bytes is the guaranteed minimum.
+        let layout = unsafe { device.raw.create_pipeline_layout(&info, None) }
+            .map_err(Error::of("vkCreatePipelineLayout"))?;
+        let file = device.cache_folder.as_ref().map(|folder| folder.join(cache_name(device)));
+        let data = file.as_ref().and_then(|f| std::fs::read(f).ok()).unwrap_or_default();
+        let make = |data: &[u8]| {
+            let info = vk::PipelineCacheCreateInfo::default().initial_data(data);
+            // SAFETY: the data is a local; drivers must accept and ignore foreign data after checking its
+            // header, which names vendor, device and driver build.
+            unsafe { device.raw.create_pipeline_cache(&info, None) }
+        };
+        let (cache, loaded_bytes) = match make(&data) {
+            Ok(cache) => (cache, data.len()),
+            // A damaged file: start empty.
+            Err(_) => (make(&[]).unwrap_or_default(), 0),
+        };
+        Ok(Self { layout, cache, file, loaded_bytes })
+    }
+
+    fn save(&self, raw: &ash::Device) {
+        let Some(file) = &self.file else { return };
+        // SAFETY: the cache is alive.
+        let Ok(data) = (unsafe { raw.get_pipeline_cache_data(self.cache) }) else { return };
+        if data.len() == self.loaded_bytes {
+            return;
+        }
+        if let Err(error) = write_whole(file, &data) {
+            log::warn!(
+                "the pipeline cache {} was not written ({error}); the next start compiles again",
+                file.display()
+            );
+        }
+    }
+
+    pub(super) fn destroy(self, raw: &ash::Device) {
+        if self.cache != vk::PipelineCache::null() {
+            self.save(raw);
+        }
+        // SAFETY: called when the device is idle and about to be destroyed.
+        unsafe {
+            raw.destroy_pipeline_cache(self.cache, None);
+            raw.destroy_pipeline_layout(self.layout, None);
+        }
+    }
+}
+
+fn cache_name(device: &Device) -> String {
+    let (vendor, id) = device.capabilities().id;
+    let driver: String = device
+        .capabilities()
+        .driver
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    format!("pipelines-{vendor:04x}-{id:04x}-{driver}.bin")
+}
+
+/// Writes to a temporary name first, so that a reader never sees half a file.
+fn write_whole(file: &std::path::Path, data: &[u8]) -> std::io::Result<()> {
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let temporary = file.with_extension(format!("{}.tmp", std::process::id()));
+    std::fs::File::create(&temporary)?.write_all(data)?;
+    std::fs::rename(&temporary, file)
+}
+
+/// A compute pipeline. Destroyed through the retire queue when dropped.
+#[derive(Debug)]
+pub struct ComputePipeline {
+    inner: Pipeline,
+    entry_point: &'static EntryPoint,
+}
+
+/// A graphics pipeline. Destroyed through the retire queue when dropped.
+#[derive(Debug)]
+pub struct GraphicsPipeline {
+    inner: Pipeline,
+}
+
+#[derive(Debug)]
+struct Pipeline {
+    device: Arc<Device>,
+    raw: vk::Pipeline,
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        self.device.retire(Garbage::Pipeline(self.raw));
+    }
+}
+
+impl ComputePipeline {
+    /// Compiles one entry point of a shader.
+    ///
+    /// # Errors
+    /// When the entry point does not exist or the driver refuses it.
+    pub fn new(device: &Arc<Device>, shader: &ShaderSource, entry: &str) -> Result<Self> {
+        let entry_point = find(shader, entry)?;
+        let module = Module::new(device, shader)?;
+        let common = common(device)?;
+        let stage = vk::PipelineShaderStageCreateInfo::default()
+            .stage(vk::ShaderStageFlags::COMPUTE)
+            .module(module.raw)
+            .name(entry_point.name);
+        let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(common.layout);
+        // SAFETY: module, name and layout outlive the call; naga validated the shader.
+        let raw = unsafe { device.raw.create_compute_pipelines(common.cache, &[info], None) }
+            .map_err(|(_, r)| device.noticed(Error::of("vkCreateComputePipelines")(r)))?[0];
+        Ok(Self { inner: Pipeline::new(device, raw, &format!("{}.{entry}", shader.name)), entry_point })
+    }
+
+    /// The raw handle.
+    pub fn raw(&self) -> vk::Pipeline {
+        self.inner.raw
+    }
+
+    /// Workgroups on each axis that cover that many threads.
+    pub fn groups(&self, threads: [u32; 3]) -> [u32; 3] {
+        self.entry_point.groups(threads)
+    }
+}
+
+/// What a graphics pipeline is made of; vertices are pulled from storage buffers by the shader.
+#[derive(Debug, Clone)]
+pub struct GraphicsDesc<'a> {
+    /// Name that captures show.
+    pub name: &'a str,
+    /// Shader with both entry points.
+    pub shader: &'a ShaderSource,
+    /// Vertex entry point.
+    pub vertex: &'a str,
+    /// Fragment entry point.
+    pub fragment: &'a str,
+    /// Formats of the colour targets.
+    pub colours: &'a [vk::Format],
+    /// Depth target and whether it is written; the test is greater-or-equal (reversed depth).
+    pub depth: Option<(vk::Format, bool)>,
+    /// Faces to cull; front faces are counter-clockwise.
+    pub cull: vk::CullModeFlags,
+    /// Samples a pixel.
+    pub samples: vk::SampleCountFlags,
+}
+
+impl GraphicsPipeline {
+    /// Compiles a pipeline for dynamic rendering, with dynamic viewport and scissor.
+    ///
+    /// # Errors
+    /// When the driver refuses it.
+    pub fn new(device: &Arc<Device>, desc: &GraphicsDesc<'_>) -> Result<Self> {
+        let (vertex, fragment) =
+            (find(desc.shader, desc.vertex)?.name, find(desc.shader, desc.fragment)?.name);
+        let module = Module::new(device, desc.shader)?;
+        let common = common(device)?;
+        let stage = |stage, name| {
+            vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module.raw).name(name)
+        };
+        let stages =
+            [stage(vk::ShaderStageFlags::VERTEX, vertex), stage(vk::ShaderStageFlags::FRAGMENT, fragment)];
+        let input = vk::PipelineVertexInputStateCreateInfo::default();
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+            .topology(vk::PrimitiveTopology::TRIANGLE_LIST);
+        let viewport = vk::PipelineViewportStateCreateInfo::default().viewport_count(1).scissor_count(1);
+        let raster = vk::PipelineRasterizationStateCreateInfo::default()
+            .polygon_mode(vk::PolygonMode::FILL)
+            .cull_mode(desc.cull)
+            .front_face(vk::FrontFace::COUNTER_CLOCKWISE)
+            .line_width(1.0);
+        let multisample =
+            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(desc.samples);
+        let depth = vk::PipelineDepthStencilStateCreateInfo::default()
+            .depth_test_enable(desc.depth.is_some())
+            .depth_write_enable(desc.depth.is_some_and(|(_, write)| write))
+            .depth_compare_op(vk::CompareOp::GREATER_OR_EQUAL);
+        let attachments: Vec<_> = desc
+            .colours
+            .iter()
+            .map(|_| {
+                vk::PipelineColorBlendAttachmentState::default()
+                    .color_write_mask(vk::ColorComponentFlags::RGBA)
+            })
+            .collect();
+        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&attachments);
+        let dynamic = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
+        let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&dynamic);
+        let mut rendering = vk::PipelineRenderingCreateInfo::default()
+            .color_attachment_formats(desc.colours)
+            .depth_attachment_format(desc.depth.map_or(vk::Format::UNDEFINED, |(format, _)| format));
+        let info = vk::GraphicsPipelineCreateInfo::default()
+            .stages(&stages)
+            .vertex_input_state(&input)
+            .input_assembly_state(&assembly)
+            .viewport_state(&viewport)
+            .rasterization_state(&raster)
+            .multisample_state(&multisample)
+            .depth_stencil_state(&depth)
+            .color_blend_state(&blend)
+            .dynamic_state(&dynamic)
+            .layout(common.layout)
+            .push_next(&mut rendering);
+        // SAFETY: every pointer is a local that outlives the call; naga validated the shader.
+        let raw = unsafe { device.raw.create_graphics_pipelines(common.cache, &[info], None) }
+            .map_err(|(_, r)| device.noticed(Error::of("vkCreateGraphicsPipelines")(r)))?[0];
+        Ok(Self { inner: Pipeline::new(device, raw, desc.name) })
+    }
+
+    /// The raw handle.
+    pub fn raw(&self) -> vk::Pipeline {
+        self.inner.raw
+    }
+}
+
+impl Pipeline {
+    fn new(device: &Arc<Device>, raw: vk::Pipeline, name: &str) -> Self {
+        device.counters.made();
+        device.set_name(raw, name);
+        Self { device: device.clone(), raw }
+    }
+}
+
+fn find(shader: &ShaderSource, entry: &str) -> Result<&'static EntryPoint> {
+    let missing = || Error::Other(format!("shader {} has no entry point {entry}", shader.name));
+    shader.entry_point(entry).ok_or_else(missing)
+}
+
+fn common(device: &Device) -> Result<&PipelineCommon> {
+    device.pipelines.get().ok_or_else(|| Error::Other("the pipeline layout is not made yet".into()))
+}
+
+/// A shader module, needed only while pipelines are made from it.
+struct Module<'a> {
+    device: &'a Device,
+    raw: vk::ShaderModule,
+}
+
+impl<'a> Module<'a> {
+    fn new(device: &'a Device, shader: &ShaderSource) -> Result<Self> {
+        let info = vk::ShaderModuleCreateInfo::default().code(shader.spirv);
+        // SAFETY: the code is SPIR-V that naga wrote and validated at build time.
+        let raw = unsafe { device.raw.create_shader_module(&info, None) }
+            .map_err(|r| device.noticed(Error::of("vkCreateShaderModule")(r)))?;
+        Ok(Self { device, raw })
+    }
+}
+
+impl Drop for Module<'_> {
+    fn drop(&mut self) {
+        // SAFETY: pipelines do not need their modules once made.
+        unsafe { self.device.raw.destroy_shader_module(self.raw, None) };
+    }
+}

@@ -1,0 +1,134 @@
+//! The one retire queue: dropping a handle enqueues it, nothing else destroys anything.
+//!
+//! An entry goes when every timeline has passed the moment of its retirement. After device loss entries are
+//! forgotten: destroying objects of a lost device is what crashes drivers.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use ash::{khr, vk};
+
+use super::device::Device;
+use super::error::Result;
+use super::timeline::{Points, Timeline};
+
+/// Something to destroy later.
+pub(super) enum Garbage {
+    Buffer(vk::Buffer),
+    Image(vk::Image),
+    View(vk::ImageView),
+    Sampler(vk::Sampler),
+    Pipeline(vk::Pipeline),
+    CommandPool(vk::CommandPool),
+    QueryPool(vk::QueryPool),
+    Semaphore(vk::Semaphore),
+    Swapchain(vk::SwapchainKHR),
+    Surface(vk::SurfaceKHR),
+    /// A chunk of raw memory, its bytes and heap.
+    Memory(vk::DeviceMemory, u64, u32),
+    /// A range of the static heap.
+    Allocation(Box<super::memory::StaticRange>),
+    /// A slot of the bindless table.
+    Slot(super::bindless::SlotKind, u32),
+}
+
+#[derive(Default)]
+pub(super) struct RetireQueue {
+    entries: Mutex<VecDeque<(Points, Garbage)>>,
+}
+
+impl RetireQueue {
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<(Points, Garbage)>> {
+        // Entries are pushed and popped whole: a panic elsewhere leaves the queue consistent.
+        self.entries.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Device {
+    pub(super) fn retire(&self, garbage: Garbage) {
+        let points = self.retire_points();
+        self.retire.lock().push_back((points, garbage));
+    }
+
+    /// Destroys what no queue can use any more. Called once a frame.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn collect(&self) -> Result<()> {
+        let mut completed: Points = [0; 3];
+        for timeline in Timeline::ALL {
+            completed[timeline as usize] = self.completed(timeline)?;
+        }
+        let mut ready = Vec::new();
+        {
+            let mut entries = self.retire.lock();
+            // Points only rise along the queue, so the first that waits ends the walk.
+            while let Some((points, _)) = entries.front() {
+                if points.iter().zip(&completed).any(|(needed, done)| needed > done) {
+                    break;
+                }
+                ready.extend(entries.pop_front().map(|(_, garbage)| garbage));
+            }
+        }
+        for garbage in ready {
+            self.destroy(garbage);
+        }
+        Ok(())
+    }
+
+    /// Number of objects waiting for their timeline.
+    pub fn retiring(&self) -> usize {
+        self.retire.lock().len()
+    }
+
+    pub(super) fn drain_retired(&self) {
+        let entries = std::mem::take(&mut *self.retire.lock());
+        for (_, garbage) in entries {
+            self.destroy(garbage);
+        }
+    }
+
+    fn destroy(&self, garbage: Garbage) {
+        self.counters.destroyed(&garbage);
+        if self.is_lost() {
+            if let Garbage::Allocation(allocation) = garbage {
+                std::mem::forget(allocation);
+            }
+            return;
+        }
+        let raw = &self.raw;
+        // SAFETY: every handle was made by this device, was dropped by its one owner, and the timelines say
+        // that no submitted or recorded work uses it.
+        unsafe {
+            match garbage {
+                Garbage::Buffer(handle) => raw.destroy_buffer(handle, None),
+                Garbage::Image(handle) => raw.destroy_image(handle, None),
+                Garbage::View(handle) => raw.destroy_image_view(handle, None),
+                Garbage::Sampler(handle) => raw.destroy_sampler(handle, None),
+                Garbage::Pipeline(handle) => raw.destroy_pipeline(handle, None),
+                Garbage::CommandPool(handle) => raw.destroy_command_pool(handle, None),
+                Garbage::QueryPool(handle) => raw.destroy_query_pool(handle, None),
+                Garbage::Semaphore(handle) => raw.destroy_semaphore(handle, None),
+                Garbage::Swapchain(handle) => {
+                    if let Some(swapchain) = &self.swapchain {
+                        swapchain.destroy_swapchain(handle, None);
+                    }
+                }
+                Garbage::Surface(handle) => {
+                    khr::surface::Instance::new(self.instance.entry(), self.instance.raw())
+                        .destroy_surface(handle, None);
+                }
+                Garbage::Memory(handle, bytes, heap) => {
+                    raw.free_memory(handle, None);
+                    self.forget_memory(heap, bytes);
+                }
+                Garbage::Allocation(allocation) => self.free_static(*allocation),
+                Garbage::Slot(kind, slot) => {
+                    if let Some(bindless) = self.bindless.get() {
+                        bindless.release(kind, slot);
+                    }
+                }
+            }
+        }
+    }
+}

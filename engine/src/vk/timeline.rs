@@ -1,0 +1,403 @@
+//! Queues and their timelines: the one choke point for submitting and for binding sparse memory.
+//!
+//! A queue's submissions and a queue's sparse binds signal *different* timelines, even on one
+//! `VkQueue`: nothing but semaphores orders them, so a bind could finish before an earlier submission
+//! and signal a shared timeline out of order. Binds wait for the bind before them.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use ash::vk;
+
+use super::device::Device;
+use super::error::{Error, Result};
+
+/// The engine's timelines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[repr(usize)]
+pub enum Timeline {
+    /// Submissions of the graphics queue.
+    Graphics = 0,
+    /// Submissions of the transfer queue.
+    Transfer = 1,
+    /// Sparse binds, whatever queue they go to.
+    Bind = 2,
+}
+
+impl Timeline {
+    /// All of them, in index order.
+    pub const ALL: [Timeline; 3] = [Timeline::Graphics, Timeline::Transfer, Timeline::Bind];
+
+    fn label(self) -> &'static str {
+        match self {
+            Timeline::Graphics => "Timeline.Graphics",
+            Timeline::Transfer => "Timeline.Transfer",
+            Timeline::Bind => "Timeline.Bind",
+        }
+    }
+}
+
+/// A moment on a timeline: reached when everything submitted up to it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+pub struct Point {
+    /// Which timeline.
+    pub timeline: Timeline,
+    /// Its value.
+    pub value: u64,
+}
+
+/// One moment on every timeline; `retired` when all are reached.
+pub type Points = [u64; Timeline::ALL.len()];
+
+/// A queue handle with the lock that serialises its use on the host.
+#[derive(Clone)]
+pub(super) struct Queue {
+    pub(super) raw: vk::Queue,
+    pub(super) family: u32,
+    /// Shared by all roles that use the same `VkQueue`.
+    lock: Arc<Mutex<()>>,
+}
+
+impl Queue {
+    pub(super) fn new(raw: vk::Queue, family: u32) -> Self {
+        Self { raw, family, lock: Arc::default() }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, ()> {
+        // The lock guards no data, so a panic elsewhere leaves nothing half-done behind it.
+        self.lock.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+pub(super) struct Semaphore {
+    pub(super) raw: vk::Semaphore,
+    submitted: AtomicU64,
+    /// Recordings begun and neither submitted nor dropped: what they use must outlive them.
+    pub(super) recorders: AtomicU32,
+}
+
+impl Semaphore {
+    pub(super) fn new(device: &ash::Device) -> Result<Self> {
+        let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
+        let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+        // SAFETY: the chain is a local that outlives the call; timelineSemaphore is a required feature.
+        let raw = unsafe { device.create_semaphore(&info, None) }.map_err(Error::of("vkCreateSemaphore"))?;
+        Ok(Self { raw, submitted: AtomicU64::new(0), recorders: AtomicU32::new(0) })
+    }
+}
+
+/// A binary semaphore of the swapchain beside the timelines.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PresentSync {
+    pub(super) acquired: vk::Semaphore,
+    pub(super) rendered: vk::Semaphore,
+}
+
+/// One range of sparse memory to bind, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryBind {
+    /// Offset in the resource, a multiple of its alignment.
+    pub resource_offset: u64,
+    /// Length, a multiple of the alignment (or up to the resource's end).
+    pub size: u64,
+    /// The memory and the offset in it; `None` unbinds.
+    pub memory: Option<(vk::DeviceMemory, u64)>,
+}
+
+/// Binds of one buffer.
+#[derive(Debug, Clone, Copy)]
+pub struct BufferBinds<'a> {
+    /// The reserved buffer.
+    pub buffer: &'a super::buffer::Buffer,
+    /// Its ranges; never empty.
+    pub binds: &'a [MemoryBind],
+}
+
+/// One batch of a `vkQueueBindSparse` call: its binds and what it waits for.
+#[derive(Debug, Clone, Copy)]
+pub struct BindBatch<'a> {
+    /// Binds of buffers.
+    pub buffers: &'a [BufferBinds<'a>],
+    /// Moments to wait for before binding.
+    pub waits: &'a [Point],
+}
+
+impl Device {
+    /// The last value given out on a timeline.
+    pub fn submitted(&self, timeline: Timeline) -> Point {
+        Point { timeline, value: self.timelines[timeline as usize].submitted.load(Ordering::Acquire) }
+    }
+
+    /// The value a timeline has reached.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn completed(&self, timeline: Timeline) -> Result<u64> {
+        // SAFETY: the semaphore lives as long as the device.
+        unsafe { self.raw.get_semaphore_counter_value(self.timelines[timeline as usize].raw) }
+            .map_err(|r| self.noticed(Error::of("vkGetSemaphoreCounterValue")(r)))
+    }
+
+    /// Whether a moment has been reached.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn reached(&self, point: Point) -> Result<bool> {
+        Ok(point.value == 0 || self.completed(point.timeline)? >= point.value)
+    }
+
+    /// Waits on the host until the moments are reached.
+    ///
+    /// # Errors
+    /// When the device is lost, or after 30 seconds (a hang).
+    pub fn wait(&self, points: &[Point]) -> Result<()> {
+        let waiting: Vec<_> = points.iter().filter(|p| p.value > 0).collect();
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let semaphores: Vec<_> = waiting.iter().map(|p| self.timelines[p.timeline as usize].raw).collect();
+        let values: Vec<_> = waiting.iter().map(|p| p.value).collect();
+        let info = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
+        // SAFETY: semaphores live as long as the device; both arrays are locals of equal length.
+        unsafe { self.raw.wait_semaphores(&info, 30_000_000_000) }
+            .map_err(|r| self.noticed(Error::of("vkWaitSemaphores")(r)))
+    }
+
+    /// Waits until everything submitted so far is done, and destroys what was retired.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn wait_idle(&self) -> Result<()> {
+        self.wait(&Timeline::ALL.map(|t| self.submitted(t)))?;
+        self.collect()
+    }
+
+    /// The raw timeline semaphore, for submissions of an application's own.
+    pub fn timeline_semaphore(&self, timeline: Timeline) -> vk::Semaphore {
+        self.timelines[timeline as usize].raw
+    }
+
+    pub(super) fn queue(&self, timeline: Timeline) -> Option<&Queue> {
+        match timeline {
+            Timeline::Graphics => Some(&self.queues.graphics),
+            Timeline::Transfer => Some(&self.queues.transfer),
+            Timeline::Bind => self.queues.sparse.as_ref(),
+        }
+    }
+
+    /// The moment after which nothing recorded or submitted so far can use an object any more.
+    pub(super) fn retire_points(&self) -> Points {
+        Timeline::ALL.map(|t| {
+            let timeline = &self.timelines[t as usize];
+            timeline.submitted.load(Ordering::Acquire) + u64::from(timeline.recorders.load(Ordering::Acquire))
+        })
+    }
+
+    /// Submits finished command buffers to the graphics or transfer queue, after `waits`.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn submit(
+        &self,
+        timeline: Timeline,
+        commands: Vec<super::command::CommandBuffer>,
+        waits: &[Point],
+    ) -> Result<Point> {
+        self.submit_with_present(timeline, commands, waits, PresentSync::default())
+    }
+
+    /// [`Device::submit`] that also waits for an acquired swapchain image and signals its rendering.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn submit_with_present(
+        &self,
+        timeline: Timeline,
+        commands: Vec<super::command::CommandBuffer>,
+        waits: &[Point],
+        present: PresentSync,
+    ) -> Result<Point> {
+        let queue = self
+            .queue(timeline)
+            .filter(|_| timeline != Timeline::Bind)
+            .ok_or(Error::Vulkan { call: "vkQueueSubmit2", result: vk::Result::ERROR_FEATURE_NOT_PRESENT })?;
+        let infos: Vec<_> =
+            commands.iter().map(|c| vk::CommandBufferSubmitInfo::default().command_buffer(c.raw())).collect();
+        let mut wait_infos: Vec<_> =
+            waits.iter().filter(|p| p.value > 0).map(|p| self.semaphore_info(*p)).collect();
+        if present.acquired != vk::Semaphore::null() {
+            wait_infos.push(vk::SemaphoreSubmitInfo::default().semaphore(present.acquired).stage_mask(
+                vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT | vk::PipelineStageFlags2::ALL_TRANSFER,
+            ));
+        }
+        let _host = queue.lock();
+        let state = &self.timelines[timeline as usize];
+        let point = Point { timeline, value: state.submitted.load(Ordering::Acquire) + 1 };
+        let mut signals = vec![self.semaphore_info(point)];
+        if present.rendered != vk::Semaphore::null() {
+            signals.push(
+                vk::SemaphoreSubmitInfo::default()
+                    .semaphore(present.rendered)
+                    .stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS),
+            );
+        }
+        let submit = vk::SubmitInfo2::default()
+            .command_buffer_infos(&infos)
+            .wait_semaphore_infos(&wait_infos)
+            .signal_semaphore_infos(&signals);
+        // SAFETY: command buffers are finished and belong to this device; the queue lock is held; what they
+        // use is kept alive by the retire queue until `point` is reached.
+        unsafe { self.raw.queue_submit2(queue.raw, &[submit], vk::Fence::null()) }
+            .map_err(|r| self.noticed(Error::of("vkQueueSubmit2")(r)))?;
+        state.submitted.store(point.value, Ordering::Release);
+        for command in &commands {
+            command.submitted(point);
+        }
+        Ok(point)
+    }
+
+    fn semaphore_info(&self, point: Point) -> vk::SemaphoreSubmitInfo<'static> {
+        vk::SemaphoreSubmitInfo::default()
+            .semaphore(self.timelines[point.timeline as usize].raw)
+            .value(point.value)
+            .stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS)
+    }
+
+    /// Submits all batches in **one** `vkQueueBindSparse` call, on the sparse queue or, when `on_graphics`
+    /// and it can bind, on the graphics queue. Batches run in order, each after the one before it and after
+    /// its own waits. Empty batches are left out (an empty list has lost devices).
+    ///
+    /// Returns the moment when the last batch is done, `None` when there was nothing to bind.
+    ///
+    /// # Errors
+    /// When the device cannot bind, is lost, or has no memory for the page tables; nothing was bound then.
+    pub fn bind_sparse(&self, batches: &[BindBatch<'_>], on_graphics: bool) -> Result<Option<Point>> {
+        let graphics_binds = self.capabilities().queue_families[self.queues.graphics.family as usize].sparse;
+        let queue = if on_graphics && graphics_binds {
+            Some(&self.queues.graphics)
+        } else {
+            self.queues.sparse.as_ref()
+        };
+        let queue = queue.ok_or_else(|| self.unsupported("binding sparse memory", "sparseBinding"))?;
+        let raw: Vec<RawBatch> = batches.iter().map(RawBatch::new).filter(|b| !b.binds.is_empty()).collect();
+        if raw.is_empty() {
+            return Ok(None);
+        }
+        let _host = queue.lock();
+        let state = &self.timelines[Timeline::Bind as usize];
+        let first = state.submitted.load(Ordering::Acquire);
+        let count = raw.len() as u64;
+        let waits: Vec<Waits> = raw
+            .iter()
+            .enumerate()
+            .map(|(i, batch)| {
+                let before = Point { timeline: Timeline::Bind, value: first + i as u64 };
+                let points = batch.waits.iter().copied().chain([before]).filter(|p| p.value > 0);
+                let (semaphores, values) =
+                    points.map(|p| (self.timelines[p.timeline as usize].raw, p.value)).unzip();
+                Waits {
+                    semaphores,
+                    values,
+                    signal_semaphore: [state.raw],
+                    signal_value: [first + i as u64 + 1],
+                }
+            })
+            .collect();
+        let buffer_infos: Vec<Vec<vk::SparseBufferMemoryBindInfo<'_>>> = raw
+            .iter()
+            .map(|batch| {
+                batch
+                    .binds
+                    .iter()
+                    .map(|(buffer, binds)| {
+                        vk::SparseBufferMemoryBindInfo::default().buffer(*buffer).binds(binds)
+                    })
+                    .collect()
+            })
+            .collect();
+        let mut timeline_infos: Vec<_> = waits
+            .iter()
+            .map(|w| {
+                vk::TimelineSemaphoreSubmitInfo::default()
+                    .wait_semaphore_values(&w.values)
+                    .signal_semaphore_values(&w.signal_value)
+            })
+            .collect();
+        let infos: Vec<_> = buffer_infos
+            .iter()
+            .zip(&waits)
+            .zip(&mut timeline_infos)
+            .map(|((buffers, w), timeline)| {
+                vk::BindSparseInfo::default()
+                    .buffer_binds(buffers)
+                    .wait_semaphores(&w.semaphores)
+                    .signal_semaphores(&w.signal_semaphore)
+                    .push_next(timeline)
+            })
+            .collect();
+        // SAFETY: all arrays are locals that outlive the call; the queue lock is held; buffers are reserved
+        // ones of this device (the type of `BufferBinds`), and their memory is kept by the caller's chunks
+        // until the retire queue has passed the bind timeline.
+        unsafe { self.raw.queue_bind_sparse(queue.raw, &infos, vk::Fence::null()) }
+            .map_err(|r| self.noticed(Error::of("vkQueueBindSparse")(r)))?;
+        state.submitted.store(first + count, Ordering::Release);
+        Ok(Some(Point { timeline: Timeline::Bind, value: first + count }))
+    }
+
+    pub(super) fn make_timelines(raw: &ash::Device) -> Result<[Semaphore; 3]> {
+        let mut made = Vec::with_capacity(3);
+        for _ in Timeline::ALL {
+            match Semaphore::new(raw) {
+                Ok(semaphore) => made.push(semaphore),
+                Err(error) => {
+                    for semaphore in made {
+                        // SAFETY: just made and never used.
+                        unsafe { raw.destroy_semaphore(semaphore.raw, None) };
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        made.try_into().map_err(|_| Error::Other("timelines".into()))
+    }
+
+    pub(super) fn name_timelines(&self) {
+        for timeline in Timeline::ALL {
+            self.set_name(self.timelines[timeline as usize].raw, timeline.label());
+        }
+    }
+}
+
+struct RawBatch {
+    binds: Vec<(vk::Buffer, Vec<vk::SparseMemoryBind>)>,
+    waits: Vec<Point>,
+}
+
+struct Waits {
+    semaphores: Vec<vk::Semaphore>,
+    values: Vec<u64>,
+    signal_semaphore: [vk::Semaphore; 1],
+    signal_value: [u64; 1],
+}
+
+impl RawBatch {
+    fn new(batch: &BindBatch<'_>) -> Self {
+        let binds = batch
+            .buffers
+            .iter()
+            .filter(|b| !b.binds.is_empty())
+            .map(|b| {
+                let raw = b.binds.iter().map(|bind| {
+                    let (memory, offset) = bind.memory.unwrap_or((vk::DeviceMemory::null(), 0));
+                    vk::SparseMemoryBind::default()
+                        .resource_offset(bind.resource_offset)
+                        .size(bind.size)
+                        .memory(memory)
+                        .memory_offset(offset)
+                });
+                (b.buffer.raw(), raw.collect())
+            })
+            .collect();
+        Self { binds, waits: batch.waits.to_vec() }
+    }
+}
