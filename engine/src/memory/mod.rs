@@ -1,1 +1,2 @@
 //! Who owns bytes: static heap, chunks, rings.
+pub mod ring;
