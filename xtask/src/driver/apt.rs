@@ -250,7 +250,8 @@ fn configuration(folder: &Path, architecture: &str) -> String {
 }
 
 fn is_fetched(name: &str) -> bool {
-    !NOT_FETCHED.contains(&name) && !(name.starts_with("gcc-") && name.ends_with("-base"))
+    let base = name.starts_with("gcc-") && name.ends_with("-base");
+    !base && !NOT_FETCHED.contains(&name)
 }
 
 /// The packages in what `apt-get --print-uris` printed: `'URI' NAME_VERSION_ARCH.deb BYTES HASH`.

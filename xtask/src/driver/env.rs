@@ -18,6 +18,8 @@ const OTHER_DRIVERS: [&str; 5] = [
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChildEnv {
     set: BTreeMap<&'static str, OsString>,
+    /// Folders to put in front of what a list of folders already has.
+    in_front: BTreeMap<&'static str, PathBuf>,
     remove: Vec<&'static str>,
 }
 
@@ -37,8 +39,8 @@ impl ChildEnv {
     pub fn software(files: &DriverFiles) -> Self {
         let mut env = Self::default();
         env.set.insert("VK_DRIVER_FILES", files.icd.clone().into());
-        env.set.insert("LD_LIBRARY_PATH", in_front(&files.libraries, std::env::var_os("LD_LIBRARY_PATH")));
-        env.set.insert("VK_LAYER_PATH", in_front(&files.layers, std::env::var_os("VK_LAYER_PATH")));
+        env.in_front.insert("LD_LIBRARY_PATH", files.libraries.clone());
+        env.in_front.insert("VK_LAYER_PATH", files.layers.clone());
         // Mesa's implicit layers come from the system's Mesa, whose libraries may be older than ours.
         env.set.insert("NODEVICE_SELECT", "1".into());
         env.set.insert("DISABLE_LAYER_MESA_ANTI_LAG", "1".into());
@@ -50,7 +52,7 @@ impl ChildEnv {
     /// there but itself, so the system's libraries stay in charge.
     pub fn system_with_layers(files: &DriverFiles) -> Self {
         let mut env = Self::default();
-        env.set.insert("VK_LAYER_PATH", in_front(&files.layers, std::env::var_os("VK_LAYER_PATH")));
+        env.in_front.insert("VK_LAYER_PATH", files.layers.clone());
         env
     }
 
@@ -60,6 +62,9 @@ impl ChildEnv {
             command.env_remove(name);
         }
         command.envs(&self.set);
+        for (name, folder) in &self.in_front {
+            command.env(name, in_front(folder, std::env::var_os(name)));
+        }
     }
 
     /// The changes as lines for a POSIX shell.
@@ -70,6 +75,13 @@ impl ChildEnv {
         }
         for (name, value) in &self.set {
             text.push_str(&format!("export {name}={}\n", quoted(&value.to_string_lossy())));
+        }
+        // The shell's own list, not ours: cargo has put folders of its own into ours.
+        for (name, folder) in &self.in_front {
+            text.push_str(&format!(
+                "export {name}={}${{{name}:+:${name}}}\n",
+                quoted(&folder.to_string_lossy())
+            ));
         }
         text
     }
@@ -117,6 +129,16 @@ mod tests {
         let script = format!("{}printf '%s' \"$VK_DRIVER_FILES\"", ChildEnv::software(&files()).exports());
         let output = Command::new("sh").arg("-c").arg(script).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stdout), "/c/a b/icd/lvp.json");
+    }
+
+    #[test]
+    fn a_shells_own_list_is_kept() {
+        let exports = ChildEnv::software(&files()).exports();
+        for (before, after) in [("/x:/y", "/c/a b/lib:/x:/y"), ("", "/c/a b/lib")] {
+            let script = format!("LD_LIBRARY_PATH={before}\n{exports}echo \"$LD_LIBRARY_PATH\"");
+            let output = Command::new("sh").arg("-c").arg(script).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), after);
+        }
     }
 
     #[test]

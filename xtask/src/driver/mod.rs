@@ -21,7 +21,8 @@ mod sources;
 
 use crate::cli::DriverChoice;
 use crate::error::Error;
-use decide::{Decision, Explicit};
+use decide::Decision;
+pub use decide::Explicit;
 pub use env::ChildEnv;
 use report::{Device, Report};
 use std::path::{Path, PathBuf};

@@ -9,6 +9,7 @@ use crate::cli::{DriverArgs, DriverChoice};
 use crate::error::Error;
 use crate::workspace;
 use serde_json::json;
+use std::io::Write;
 use std::path::Path;
 
 /// Runs `cargo xtask driver`.
@@ -20,17 +21,18 @@ pub fn show(env: bool, json: bool, args: &DriverArgs) -> Result<u8, Error> {
     let demos = workspace::demos()?;
     if env {
         let prepared = prepare(&demos, Wanted { choice: args.driver, yes: args.yes, layers: true })?;
-        println!("# {} ({})", prepared.device.name, prepared.device.driver);
-        print!("{}", prepared.env.exports());
+        let device = format!("# {} ({})\n", prepared.device.name, prepared.device.driver);
+        print(&(device + &prepared.env.exports()));
         return Ok(0);
     }
     let seen = Seen::look(&demos, args.driver)?;
-    if json {
-        println!("{:#}", seen.json());
-    } else {
-        print!("{}", seen.text());
-    }
+    print(&if json { format!("{:#}\n", seen.json()) } else { seen.text() });
     Ok(0)
+}
+
+/// To stdout; a reader that has gone (`| head`) has what it wanted.
+fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
 /// Everything there is to tell.

@@ -98,27 +98,30 @@ fn driver_ring(
 
 /// The system's GPU or, in ring `all`, a line that says why there is none.
 fn gpu_ring(args: &TestArgs, demos: &Path, lines: &mut Vec<Line>) -> Result<(), Error> {
-    let choice = DriverChoice::System;
-    let prepared = driver::prepare(demos, Wanted { choice, yes: args.driver.yes, layers: false });
-    let refusal = match &prepared {
-        Ok(prepared) if prepared.device.is_gpu() => None,
-        Ok(prepared) => Some(format!("{} is a software driver", prepared.device.name)),
-        Err(Error::Driver(why)) => Some(why.clone()),
-        Err(_) => None,
+    if let Some(explicit) = driver::Explicit::from_env() {
+        explicit.check()?;
+    }
+    let report = driver::report::ask(demos, &ChildEnv::default())?;
+    let refusal = match report.chosen() {
+        Some(device) if device.is_gpu() => None,
+        Some(device) => Some(format!("{} is a software driver", device.name)),
+        None => Some(report.refusal()),
     };
     if let Some(why) = refusal {
         if args.ring == Ring::Gpu {
             return Err(Error::Driver(format!(
-                "ring gpu needs a real GPU with Vulkan 1.3 ({why}); run `cargo xtask driver` to see the devices, or \
-                 --ring driver for the software driver"
+                "ring gpu needs a real GPU with Vulkan 1.3 ({why}); `cargo xtask driver` shows the devices, --ring \
+                 driver runs on the software driver"
             )));
         }
-        lines.push(Line::skipped("gpu", "no real GPU"));
+        lines.push(Line::skipped("gpu", &format!("no real GPU ({why})")));
         return Ok(());
     }
-    // With the validation layer, fetched only where the command line leaves the choice open.
-    let choice = if args.driver.driver == DriverChoice::Auto { DriverChoice::Auto } else { choice };
-    prepared?;
+    // The validation layer is fetched only where the command line leaves the choice open.
+    let choice = match args.driver.driver {
+        DriverChoice::Auto => DriverChoice::Auto,
+        DriverChoice::System | DriverChoice::Software => DriverChoice::System,
+    };
     let prepared = driver::prepare(demos, Wanted { choice, yes: args.driver.yes, layers: true })?;
     eprintln!("vasa: gpu ring on {} ({})", prepared.device.name, prepared.device.driver);
     let variables = [("VASA_DEMOS", demos.as_os_str())];
