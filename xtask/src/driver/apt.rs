@@ -272,12 +272,15 @@ fn parse_candidate(text: &str) -> Option<String> {
     (version != "(none)").then(|| version.to_owned())
 }
 
-/// The first error that apt or dpkg printed, else the first warning.
+/// The line of apt's or dpkg's messages that says most: a full disk, else the first error or warning.
 fn complaint(output: &Output) -> Option<String> {
     let text = String::from_utf8_lossy(&output.stderr);
-    let line = ["E:", "dpkg-deb: error:", "Err:", "W:"]
-        .into_iter()
-        .find_map(|prefix| text.lines().find_map(|line| line.strip_prefix(prefix)))?;
+    let full = text.lines().find(|line| line.contains("No space left on device"));
+    let line = full.or_else(|| {
+        ["E:", "dpkg-deb: error:", "Err:", "W:"]
+            .into_iter()
+            .find_map(|prefix| text.lines().find_map(|line| line.strip_prefix(prefix)))
+    })?;
     Some(line.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
@@ -331,10 +334,12 @@ mod tests {
             stdout: Vec::new(),
             stderr: stderr.as_bytes().to_vec(),
         };
-        let text = "W: a warning\nE: Failed to fetch\tx  No space left on device\nE: second";
-        assert_eq!(complaint(&output(text)).as_deref(), Some("Failed to fetch x No space left on device"));
+        let text = "W: a warning\nE: Failed to fetch\tx  timed out\nE: second";
+        assert_eq!(complaint(&output(text)).as_deref(), Some("Failed to fetch x timed out"));
         assert_eq!(complaint(&output("")), None);
         let error = failed("downloading failed", &output(text)).to_string();
-        assert!(error.contains("No space left") && !error.contains('\n'), "{error}");
+        assert!(error.contains("timed out") && !error.contains('\n'), "{error}");
+        let text = "tar: ./x.so: Cannot write: No space left on device\ndpkg-deb: error: tar failed";
+        assert!(complaint(&output(text)).is_some_and(|line| line.contains("No space left")));
     }
 }

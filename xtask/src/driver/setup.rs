@@ -157,6 +157,7 @@ fn fetch(release: &Release, work: &Path, made: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(&root).map_err(Error::io("cannot make folder", &root))?;
     for file in apt.download(&packages)? {
         apt::unpack(&file, &root)?;
+        std::fs::remove_file(&file).map_err(Error::io("cannot remove", &file))?;
     }
     keep(&root, made)?;
     cache::seal(made, &mesa, packages.into_iter().map(|package| package.name).collect())?;
