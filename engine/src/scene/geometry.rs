@@ -12,7 +12,7 @@ use ash::vk::BufferUsageFlags;
 use super::error::{Error, Result};
 use super::gpu_scene::PrimitiveData;
 use super::ranges::{Move, RangeAllocator, RangeId};
-use crate::memory::{Upload, UploadRing};
+use crate::memory::Upload;
 use crate::sparse::{CommitPolicy, GrowableBuffer, GrowableDesc, SparseMemory};
 use crate::vk::{Buffer, BufferCopy, CommandEncoder, Device, Location};
 

@@ -20,7 +20,6 @@ mod types;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub(crate) use scatter::spread;
 pub use scatter::ScatterPush;
 pub use table::{TABLE_CAPACITY, Table};
 pub use types::{

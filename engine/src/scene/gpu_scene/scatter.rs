@@ -66,7 +66,7 @@ impl Scatter {
 }
 
 /// A dispatch has at most 65535 groups an axis: spread more over y.
-pub(crate) fn spread(groups: u32) -> [u32; 3] {
+fn spread(groups: u32) -> [u32; 3] {
     const MOST: u32 = 65_535;
     [groups.clamp(1, MOST), groups.div_ceil(MOST).max(1), 1]
 }

@@ -46,9 +46,9 @@ gpu_struct! {
         /// Slot of the detail texture.
         pub detail_slot: u32,
         /// Height amplitude of the detail on flat and on steep ground, as a share of a layer's period.
-        pub flat: f32,
-        /// See `flat`.
-        pub steep: f32,
+        pub flat_strength: f32,
+        /// See `flat_strength`.
+        pub steep_strength: f32,
         /// Least half height of the shadow's edge, metres.
         pub softness: f32,
         /// Mips of the detail texture.
@@ -146,8 +146,8 @@ fn constants(surface: &Surface, slots: &[Slot], detail_levels: u32) -> TerrainCo
         slope_slot: slots[1].index(),
         light_slot: slots[2].index(),
         detail_slot: slots[3].index(),
-        flat: params.flat,
-        steep: params.steep,
+        flat_strength: params.flat,
+        steep_strength: params.steep,
         // The grid is coarse: half of what a 45 degree slope rises in an eighth of a sample.
         softness: (pixel.x * pixel.y).sqrt() / 16.0,
         detail_levels: detail_levels as f32,
