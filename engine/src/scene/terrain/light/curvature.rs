@@ -4,6 +4,8 @@ use super::sweep::Grid;
 
 /// Half widths of the means, in samples, and their shares.
 const WIDTHS: [(usize, f32); 2] = [(2, 0.6), (7, 0.4)];
+/// How many times the usual difference gives a curvature of 0.7.
+const CONTRAST: f32 = 1.8;
 
 /// From -1 to 1; 1 is a crest. All zero on a plane that is level.
 pub(super) fn curvature(grid: &Grid<'_>) -> Vec<f32> {
@@ -12,7 +14,7 @@ pub(super) fn curvature(grid: &Grid<'_>) -> Vec<f32> {
         let rows = mean_along(grid.heights, grid.width, grid.height, 1, grid.width, radius);
         let means = mean_along(&rows, grid.height, grid.width, grid.width, 1, radius);
         let power: f64 = grid.heights.iter().zip(&means).map(|(h, mean)| f64::from(h - mean).powi(2)).sum();
-        let roughness = (power / sum.len() as f64).sqrt() as f32;
+        let roughness = CONTRAST * (power / sum.len() as f64).sqrt() as f32;
         // Less than a millimetre is only rounding.
         if roughness < 1.0e-3 {
             continue;

@@ -188,7 +188,7 @@ proptest! {
     /// For any azimuth they agree closely on smooth ground, wherever the edge has no part in it.
     #[test]
     fn shadows_are_those_of_marched_rays(
-        seed in any::<u32>(), azimuth in 0.0_f32..6.28, drop in 0.1_f32..1.0,
+        seed in any::<u32>(), azimuth in 0.0_f32..6.3, drop in 0.1_f32..1.0,
     ) {
         let (width, height) = (37, 29);
         let phase = |i: u32| noise(i, 0, seed) * 0.006_28;
