@@ -61,7 +61,8 @@ impl BasePass {
         push: &BasePush,
     ) {
         // The frame before may still read or write what is drawn over: its contents are discarded.
-        let colour_before = (Stage::FRAGMENT_SHADER | Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
+        let colour_before =
+            (Stage::FRAGMENT_SHADER | Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
         let colour_write = (Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
         let layouts = (ImageLayout::UNDEFINED, ImageLayout::COLOR_ATTACHMENT_OPTIMAL);
         for image in [Some(&targets.colour), targets.samples.as_ref()].into_iter().flatten() {
@@ -77,9 +78,11 @@ impl BasePass {
             (tests, depth_access),
         );
         let target = match &targets.samples {
-            Some(samples) => {
-                ColourTarget { view: samples.view(), clear: Some([0.0; 4]), resolve: Some(targets.colour.view()) }
-            }
+            Some(samples) => ColourTarget {
+                view: samples.view(),
+                clear: Some([0.0; 4]),
+                resolve: Some(targets.colour.view()),
+            },
             None => ColourTarget { view: targets.colour.view(), clear: Some([0.0; 4]), resolve: None },
         };
         encoder.begin_rendering(targets.extent, &[target], Some(targets.depth.view()));

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use ash::vk::{AccessFlags2, BufferUsageFlags, DrawIndexedIndirectCommand, PipelineStageFlags2};
 
 use crate::vk::layout::gpu_struct;
-use crate::vk::{Buffer, BufferCopy, CommandEncoder, ComputePipeline, Device, Location, Result, Slot, shader};
+use crate::vk::{
+    Buffer, BufferCopy, CommandEncoder, ComputePipeline, Device, Location, Result, Slot, shader,
+};
 
 gpu_struct! {
     /// Push constants of `shaders/cull.wgsl`.

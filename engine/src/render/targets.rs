@@ -30,7 +30,8 @@ impl Targets {
     pub(super) fn new(device: &Arc<Device>, extent: [u32; 2], samples: SampleCountFlags) -> Result<Self> {
         let attachment = ImageUsageFlags::COLOR_ATTACHMENT;
         let colour_usage = attachment | ImageUsageFlags::SAMPLED;
-        let colour = Image::committed(device, "Colour", ImageDesc::new_2d(COLOUR_FORMAT, extent, colour_usage))?;
+        let colour =
+            Image::committed(device, "Colour", ImageDesc::new_2d(COLOUR_FORMAT, extent, colour_usage))?;
         let depth_usage = ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT;
         let depth = ImageDesc { samples, ..ImageDesc::new_2d(DEPTH_FORMAT, extent, depth_usage) };
         let depth = Image::committed(device, "Depth", depth)?;
@@ -40,7 +41,8 @@ impl Targets {
             Image::committed(device, "Colour.Samples", desc)
         });
         let output_usage = attachment | ImageUsageFlags::TRANSFER_SRC;
-        let output = Image::committed(device, "Output", ImageDesc::new_2d(OUTPUT_FORMAT, extent, output_usage))?;
+        let output =
+            Image::committed(device, "Output", ImageDesc::new_2d(OUTPUT_FORMAT, extent, output_usage))?;
         let colour_slot = device.bind_texture(&colour)?;
         Ok(Self { extent, samples: samples.transpose()?, colour, colour_slot, depth, output })
     }

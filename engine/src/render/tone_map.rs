@@ -47,7 +47,13 @@ impl ToneMap {
     }
 
     /// Leaves the output in the layout `TRANSFER_SRC_OPTIMAL`.
-    pub(super) fn record(&self, encoder: &mut CommandEncoder, targets: &Targets, frames_slot: u32, frame_index: u32) {
+    pub(super) fn record(
+        &self,
+        encoder: &mut CommandEncoder,
+        targets: &Targets,
+        frames_slot: u32,
+        frame_index: u32,
+    ) {
         let written = (Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
         let colour = ImageAspectFlags::COLOR;
         encoder.image_barrier(

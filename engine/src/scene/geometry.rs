@@ -22,7 +22,8 @@ pub const POOL_CAPACITY: u64 = 2 << 30;
 const COMPACTION_BUDGET: u32 = 1 << 20;
 
 /// How the pool's watermarks move: in steps of 1 MiB, down after 8 frames that needed less.
-pub const POOL_POLICY: CommitPolicy = CommitPolicy { step_bytes: 1 << 20, headroom_bytes: 0, shrink_hysteresis: 8 };
+pub const POOL_POLICY: CommitPolicy =
+    CommitPolicy { step_bytes: 1 << 20, headroom_bytes: 0, shrink_hysteresis: 8 };
 
 /// One vertex of a mesh: 24 bytes, `MESH_VERTEX_WORDS` words.
 #[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -118,8 +119,11 @@ impl Pool {
     fn record_uploads(&mut self, encoder: &mut CommandEncoder) -> Result<()> {
         for (id, upload) in self.uploads.drain(..) {
             let range = self.ranges.get(id)?;
-            let copy =
-                BufferCopy { source: upload.offset, destination: u64::from(range.start) * 4, bytes: upload.bytes };
+            let copy = BufferCopy {
+                source: upload.offset,
+                destination: u64::from(range.start) * 4,
+                bytes: upload.bytes,
+            };
             encoder.copy_buffer(&upload.buffer, self.buffer.buffer(), &[copy]);
         }
         Ok(())
@@ -295,7 +299,6 @@ impl GeometryPool {
     pub fn vertex_words(&self) -> u32 {
         self.vertices.ranges.used()
     }
-
 }
 
 #[cfg(test)]

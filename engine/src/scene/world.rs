@@ -69,7 +69,10 @@ impl Scene {
             return Err(Error::Mesh(format!("has {} indices: give three a triangle", mesh.indices.len())));
         }
         if let Some(bad) = mesh.indices.iter().find(|i| **i as usize >= mesh.vertices.len()) {
-            return Err(Error::Mesh(format!("has an index {bad}, but only {} vertices", mesh.vertices.len())));
+            return Err(Error::Mesh(format!(
+                "has an index {bad}, but only {} vertices",
+                mesh.vertices.len()
+            )));
         }
         let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
         for vertex in &mesh.vertices {

@@ -162,7 +162,11 @@ impl Buffer {
         let end = offset.checked_add(bytes.len() as u64).filter(|end| *end <= self.bytes);
         if end.is_none() {
             let asked = offset.saturating_add(bytes.len() as u64);
-            return Err(Error::Limit { what: format!("end of a write into {}", self.name), asked, limit: self.bytes });
+            return Err(Error::Limit {
+                what: format!("end of a write into {}", self.name),
+                asked,
+                limit: self.bytes,
+            });
         }
         // SAFETY: the range was just checked to lie inside the mapping, which lives as long as the buffer; the
         // source is a borrowed slice elsewhere. Raw bytes are written, no reference to shared memory is made.

@@ -114,9 +114,10 @@ impl Chunks {
         let side = self.quads + 1;
         let mut jobs = Vec::with_capacity(self.plan.create.len());
         for node in std::mem::take(&mut self.plan.create) {
-            let vertices = geometry.allocate_vertices(side * side * CHUNK_VERTEX_WORDS).inspect_err(|_| {
-                self.cache.forget(node);
-            })?;
+            let vertices =
+                geometry.allocate_vertices(side * side * CHUNK_VERTEX_WORDS).inspect_err(|_| {
+                    self.cache.forget(node);
+                })?;
             let first_vertex_word = geometry.first_vertex_word(vertices)?;
             let [x, z] = node.corner(params);
             let cell = params.cell_size(node.level);
@@ -148,7 +149,12 @@ impl Chunks {
         Ok(())
     }
 
-    pub(super) fn record(&mut self, encoder: &mut CommandEncoder, geometry: &GeometryPool, terrain_slot: u32) {
+    pub(super) fn record(
+        &mut self,
+        encoder: &mut CommandEncoder,
+        geometry: &GeometryPool,
+        terrain_slot: u32,
+    ) {
         let Some((upload, count)) = self.jobs.take() else { return };
         encoder.begin_label("TerrainVertices");
         let side = self.quads + 1;

@@ -60,7 +60,8 @@ impl Rocks {
 
     pub(super) fn evict(&mut self, camera: &LodCamera, gpu: &mut GpuScene) -> Result<()> {
         let limit = self.distance * HYSTERESIS;
-        let far: Vec<_> = self.cells.keys().filter(|c| self.distance_to(**c, camera) > limit).copied().collect();
+        let far: Vec<_> =
+            self.cells.keys().filter(|c| self.distance_to(**c, camera) > limit).copied().collect();
         for cell in far {
             if let Some((Some(set), _)) = self.cells.remove(&cell) {
                 gpu.remove_instances(set)?;
@@ -280,7 +281,8 @@ mod tests {
                 for k in 0..3 {
                     let bits = |v: Vec3| v.to_array().map(f32::to_bits);
                     let (a, b) = (bits(corners[k]), bits(corners[(k + 1) % 3]));
-                    *edges.entry(if a < b { (a, b) } else { (b, a) }).or_default() += if a < b { 1 } else { -1 };
+                    *edges.entry(if a < b { (a, b) } else { (b, a) }).or_default() +=
+                        if a < b { 1 } else { -1 };
                 }
             }
             assert!(volume > 0.3, "shape {seed} has volume {volume}: turned inside out?");
