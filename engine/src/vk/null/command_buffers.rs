@@ -24,7 +24,9 @@ pub(super) unsafe extern "system" fn destroy_command_pool(
     if let Some(object) = inner.destroy(pool)
         && let Data::CommandPool { buffers } = object.data
     {
-        inner.live.retain(|raw, _| !buffers.contains(raw));
+        for buffer in buffers {
+            inner.destroy(vk::CommandBuffer::from_raw(buffer));
+        }
     }
 }
 
@@ -62,11 +64,7 @@ pub(super) unsafe extern "system" fn allocate_command_buffers(
     let info = get!(info);
     for index in 0..info.command_buffer_count as usize {
         let own = Dispatch { device: device.as_raw(), ..*dispatch };
-        let data = Data::CommandBuffer {
-            phase: Phase::Initial,
-            recorded: Vec::new(),
-            pool: info.command_pool.as_raw(),
-        };
+        let data = Data::CommandBuffer { phase: Phase::Initial, recorded: Vec::new(), uses: Vec::new() };
         let buffer: vk::CommandBuffer = inner.dispatchable(device.as_raw(), own, data);
         if let Some(Data::CommandPool { buffers }) = inner.data(info.command_pool) {
             buffers.push(buffer.as_raw());
@@ -94,9 +92,10 @@ pub(super) unsafe extern "system" fn free_command_buffers(
 
 fn set_phase(inner: &mut Inner, buffer: vk::CommandBuffer, next: Phase) -> Option<Phase> {
     match inner.data(buffer) {
-        Some(Data::CommandBuffer { phase, recorded, .. }) => {
+        Some(Data::CommandBuffer { phase, recorded, uses }) => {
             if next != Phase::Executable {
                 recorded.clear();
+                uses.clear();
             }
             Some(std::mem::replace(phase, next))
         }

@@ -4,26 +4,26 @@
 use super::state::{Data, Inner, Phase, enter};
 use super::support::get;
 use super::table::erase;
-use ash::vk;
+use ash::vk::{self, Handle};
 use std::ffi::c_void;
 
 /// What is looked at in a parameter of a command.
 trait Argument {
-    fn check(&self, inner: &mut Inner);
+    fn check(&self, inner: &mut Inner, buffer: vk::CommandBuffer);
 }
 
 /// Parameters that are not looked at.
 macro_rules! plain {
     ($($ty:ty;)*) => { $( impl Argument for $ty {
-        fn check(&self, _: &mut Inner) {}
+        fn check(&self, _: &mut Inner, _: vk::CommandBuffer) {}
     } )* };
 }
 
 /// Parameters that are handles.
 macro_rules! handles {
     ($($ty:ty;)*) => { $( impl Argument for $ty {
-        fn check(&self, inner: &mut Inner) {
-            inner.data(*self);
+        fn check(&self, inner: &mut Inner, buffer: vk::CommandBuffer) {
+            uses(inner, buffer, *self);
         }
     } )* };
 }
@@ -31,10 +31,10 @@ macro_rules! handles {
 /// Parameters that point to a struct with a source and a destination.
 macro_rules! transfers {
     ($($ty:ty: $source:ident, $destination:ident;)*) => { $( impl Argument for $ty {
-        fn check(&self, inner: &mut Inner) {
+        fn check(&self, inner: &mut Inner, buffer: vk::CommandBuffer) {
             let info = get!(*self);
-            inner.data(info.$source);
-            inner.data(info.$destination);
+            uses(inner, buffer, info.$source);
+            uses(inner, buffer, info.$destination);
         }
     } )* };
 }
@@ -106,6 +106,14 @@ transfers! {
     *const vk::ResolveImageInfo2<'_>: src_image, dst_image;
 }
 
+/// Notes that a buffer's commands need an object.
+fn uses<H: Handle + Copy>(inner: &mut Inner, buffer: vk::CommandBuffer, handle: H) {
+    inner.data(handle);
+    if let Some(Data::CommandBuffer { uses, .. }) = inner.data(buffer) {
+        uses.push(handle.as_raw());
+    }
+}
+
 /// Notes a command in its buffer, and complains where that is not recording.
 fn note(inner: &mut Inner, buffer: vk::CommandBuffer, name: &'static str) {
     match inner.data(buffer) {
@@ -123,7 +131,7 @@ macro_rules! commands {
                     unsafe extern "system" fn command(buffer: vk::CommandBuffer $(, $argument: $ty)*) {
                         let (_, mut inner) = enter(buffer, $name);
                         note(&mut inner, buffer, $name);
-                        $( $argument.check(&mut inner); )*
+                        $( $argument.check(&mut inner, buffer); )*
                     }
                     erase!($pfn, command)
                 } )*

@@ -44,6 +44,8 @@ mod wsi;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wsi_tests;
 
 pub use config::{Fault, NullConfig, NullDevice};
 pub use state::{BindPlace, BindRecord};
@@ -128,6 +130,20 @@ impl NullDriver {
     /// Submissions and binds whose waits are not met yet.
     pub fn pending(&self) -> usize {
         self.state.lock().pending.values().map(|pending| pending.len()).sum()
+    }
+
+    /// From now on only `count` more submissions and binds are completed, however met their waits are: a GPU that
+    /// is behind. Objects they use must not be destroyed meanwhile.
+    pub fn hold_work_after(&self, count: u64) {
+        self.state.lock().allowed = Some(count);
+    }
+
+    /// Completes what [`hold_work_after`](Self::hold_work_after) held back, and all that comes.
+    pub fn release_work(&self) {
+        let mut inner = self.state.lock();
+        inner.allowed = None;
+        queue::progress(&mut inner);
+        self.state.changed.notify_all();
     }
 
     /// Bytes allocated from a heap of a device.

@@ -44,6 +44,11 @@ pub(super) fn progress(inner: &mut Inner) {
             met.then_some(*queue)
         });
         let Some(queue) = ready else { return };
+        match &mut inner.allowed {
+            Some(0) => return,
+            Some(allowed) => *allowed -= 1,
+            None => {}
+        }
         let Some(work) = inner.pending.get_mut(&queue).and_then(std::collections::VecDeque::pop_front) else {
             return;
         };
@@ -72,7 +77,7 @@ fn push(dispatch: &Dispatch, inner: &mut Inner, queue: vk::Queue, mut work: Vec<
             inner.error("the fence is signalled already".to_owned());
         }
         if work.is_empty() {
-            work.push(Pending { waits: Vec::new(), signals: Vec::new(), fence: 0 });
+            work.push(Pending { waits: Vec::new(), signals: Vec::new(), fence: 0, uses: Vec::new() });
         }
         if let Some(last) = work.last_mut() {
             last.fence = fence.as_raw();
@@ -104,12 +109,15 @@ fn failure(dispatch: &Dispatch, inner: &mut Inner, fault: Fault) -> Option<vk::R
     inner.trips(fault).then_some(result)
 }
 
-fn check_executable(inner: &mut Inner, buffer: vk::CommandBuffer) {
-    if let Some(Data::CommandBuffer { phase, .. }) = inner.data(buffer)
-        && *phase != Phase::Executable
-    {
-        let message = format!("a command buffer is {phase:?}, not ended");
-        inner.error(message);
+/// Checks that a command buffer can be submitted, and adds it and what its commands name to `all`.
+fn take_buffer(inner: &mut Inner, buffer: vk::CommandBuffer, all: &mut Vec<u64>) {
+    if let Some(Data::CommandBuffer { phase, uses, .. }) = inner.data(buffer) {
+        all.push(buffer.as_raw());
+        all.extend(uses.iter());
+        if *phase != Phase::Executable {
+            let message = format!("a command buffer is {phase:?}, not ended");
+            inner.error(message);
+        }
     }
 }
 
@@ -130,13 +138,15 @@ pub(super) unsafe extern "system" fn queue_submit2(
     for info in list!(infos, count) {
         let buffers: &[vk::CommandBufferSubmitInfo<'_>] =
             list!(info.p_command_buffer_infos, info.command_buffer_info_count);
+        let mut uses = Vec::new();
         for buffer in buffers {
-            check_executable(&mut inner, buffer.command_buffer);
+            take_buffer(&mut inner, buffer.command_buffer, &mut uses);
         }
         work.push(Pending {
             waits: pairs(list!(info.p_wait_semaphore_infos, info.wait_semaphore_info_count)),
             signals: pairs(list!(info.p_signal_semaphore_infos, info.signal_semaphore_info_count)),
             fence: 0,
+            uses,
         });
     }
     push(dispatch, &mut inner, queue, work, fence);
@@ -170,8 +180,9 @@ pub(super) unsafe extern "system" fn queue_submit(
     }
     let mut work = Vec::new();
     for info in list!(infos, count) {
+        let mut uses = Vec::new();
         for buffer in list!(info.p_command_buffers, info.command_buffer_count) {
-            check_executable(&mut inner, *buffer);
+            take_buffer(&mut inner, *buffer, &mut uses);
         }
         // SAFETY: the chain of a valid submit info, which outlives this call.
         let (waits, signals) = timeline_values(unsafe { find(info.p_next) });
@@ -179,6 +190,7 @@ pub(super) unsafe extern "system" fn queue_submit(
             waits: with_values(list!(info.p_wait_semaphores, info.wait_semaphore_count), waits),
             signals: with_values(list!(info.p_signal_semaphores, info.signal_semaphore_count), signals),
             fence: 0,
+            uses,
         });
     }
     push(dispatch, &mut inner, queue, work, fence);
@@ -201,6 +213,7 @@ pub(super) unsafe extern "system" fn queue_bind_sparse(
     }
     let mut work = Vec::new();
     for info in list!(infos, count) {
+        let first = inner.binds.len();
         for of_buffer in list!(info.p_buffer_binds, info.buffer_bind_count) {
             for bind in list!(of_buffer.p_binds, of_buffer.bind_count) {
                 let place = BindPlace::Buffer { offset: bind.resource_offset, size: bind.size };
@@ -220,12 +233,18 @@ pub(super) unsafe extern "system" fn queue_bind_sparse(
                 record(dispatch, &mut inner, of_image.image, place, bind.memory, bind.memory_offset);
             }
         }
+        let uses = inner.binds[first..]
+            .iter()
+            .flat_map(|bind| [Some(bind.resource), bind.memory])
+            .flatten()
+            .collect();
         // SAFETY: the chain of a valid bind info, which outlives this call.
         let (waits, signals) = timeline_values(unsafe { find(info.p_next) });
         work.push(Pending {
             waits: with_values(list!(info.p_wait_semaphores, info.wait_semaphore_count), waits),
             signals: with_values(list!(info.p_signal_semaphores, info.signal_semaphore_count), signals),
             fence: 0,
+            uses,
         });
     }
     inner.bind_calls += 1;

@@ -52,7 +52,7 @@ pub(super) unsafe extern "system" fn create_buffer(
         }
         inner.sparse_reserved += info.size;
     }
-    let data = Data::Buffer { size: info.size, usage: info.usage, sparse, memory: None };
+    let data = Data::Buffer { size: info.size, sparse, memory: None };
     set!(out, inner.create(device.as_raw(), data));
     vk::Result::SUCCESS
 }

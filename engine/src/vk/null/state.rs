@@ -37,17 +37,52 @@ pub(super) struct Object {
 /// What is remembered about an object beyond its existence.
 pub(super) enum Data {
     Plain,
-    Device { queues: Vec<(u32, u32, u64)> },
-    Memory { size: u64, heap: usize, visible: bool, mapped: Option<Vec<u64>> },
-    Buffer { size: u64, usage: vk::BufferUsageFlags, sparse: bool, memory: Option<u64> },
-    Image { info: ImageInfo, memory: Option<u64>, swapchain: bool },
-    Semaphore { timeline: Option<u64>, signalled: bool },
-    Fence { signalled: bool },
-    CommandPool { buffers: Vec<u64> },
-    CommandBuffer { phase: Phase, recorded: Vec<&'static str>, pool: u64 },
-    DescriptorPool { sets: Vec<u64> },
-    Queries { count: u32 },
-    Swapchain { images: Vec<u64>, next: usize, extent: vk::Extent2D },
+    Device {
+        queues: Vec<(u32, u32, u64)>,
+    },
+    Memory {
+        size: u64,
+        heap: usize,
+        visible: bool,
+        mapped: Option<Vec<u64>>,
+    },
+    Buffer {
+        size: u64,
+        sparse: bool,
+        memory: Option<u64>,
+    },
+    Image {
+        info: ImageInfo,
+        memory: Option<u64>,
+        swapchain: bool,
+    },
+    Semaphore {
+        timeline: Option<u64>,
+        signalled: bool,
+    },
+    Fence {
+        signalled: bool,
+    },
+    CommandPool {
+        buffers: Vec<u64>,
+    },
+    /// `uses` are the handles its commands name.
+    CommandBuffer {
+        phase: Phase,
+        recorded: Vec<&'static str>,
+        uses: Vec<u64>,
+    },
+    DescriptorPool {
+        sets: Vec<u64>,
+    },
+    Queries {
+        count: u32,
+    },
+    Swapchain {
+        images: Vec<u64>,
+        next: usize,
+        extent: vk::Extent2D,
+    },
 }
 
 /// Where in its life a command buffer is.
@@ -120,6 +155,8 @@ pub(super) struct Pending {
     pub waits: Vec<(u64, u64)>,
     pub signals: Vec<(u64, u64)>,
     pub fence: u64,
+    /// Handles that must live until it is done.
+    pub uses: Vec<u64>,
 }
 
 #[derive(Default)]
@@ -135,6 +172,8 @@ pub(super) struct Inner {
     pub lost: BTreeSet<u64>,
     /// Work by queue handle.
     pub pending: BTreeMap<u64, VecDeque<Pending>>,
+    /// How many submissions may still be completed; none is no limit.
+    pub allowed: Option<u64>,
     /// Bytes allocated by physical device and heap.
     pub heap_used: BTreeMap<(usize, usize), u64>,
     /// Bytes others use, by physical device and heap.
@@ -240,7 +279,13 @@ impl Inner {
             return None;
         }
         match self.live.get(&raw) {
-            Some(object) if object.kind == H::TYPE => self.live.remove(&raw),
+            Some(object) if object.kind == H::TYPE => {
+                let lost = self.lost.contains(&object.owner);
+                if !lost && self.pending.values().flatten().any(|pending| pending.uses.contains(&raw)) {
+                    self.error(format!("{:?} {raw:#x} is in use by work that is not done", H::TYPE));
+                }
+                self.live.remove(&raw)
+            }
             _ => {
                 self.error(format!("{:?} {raw:#x} is not alive: destroyed twice?", H::TYPE));
                 None
