@@ -340,6 +340,9 @@ impl GrowableBuffer {
             watermark: state.watermark.clone(),
             chunks: state.chunks.clone(),
         };
+        // A plan's indexes of freed chunks are those of the chunks before it; new chunks come after them.
+        let keep = plan.freed_chunks.start.min(state.chunks.len());
+        let freed = state.chunks.split_off(keep);
         state.chunks.extend(taken);
         let binds = plan
             .binds
@@ -359,8 +362,6 @@ impl GrowableBuffer {
             })
             .into_iter()
             .collect();
-        let keep = plan.freed_chunks.start.min(state.chunks.len());
-        let freed = state.chunks.split_off(keep);
         let clear = (self.contents == Contents::Zeroed && plan.target_tiles > plan.from_tiles)
             .then(|| (plan.from_tiles * tile, (plan.target_tiles - plan.from_tiles) * tile));
         let pending = Pending { buffer: self.buffer.clone(), binds, unbinds, freed, copy: None, clear, undo };
