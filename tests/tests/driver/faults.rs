@@ -16,14 +16,14 @@ fn is_out_of_memory(error: &Error) -> bool {
 fn running_out_of_memory_half_way_changes_nothing() {
     on_device(|h| {
         let sparse = h.small_chunks();
-        let mut buffer = storage(&sparse, "Half", 512 * MIB);
+        let mut buffer = storage(&sparse, "Half", 100 * MIB);
         let pattern = Pattern::new(1);
         let wait = waits(resize(&sparse, &mut buffer, 2 * MIB));
         h.write(&buffer, pattern, (0, 2 * MIB), &wait);
         let (sizes, slot) = (buffer.sizes(), buffer.slot());
         // Three chunks are given, the fourth is refused; the fallback's one large allocation is refused at once.
         hooks::fail_allocations_after(Some(if buffer.in_place() { 3 } else { 0 }));
-        let error = buffer.commit(400 * MIB).unwrap_err();
+        let error = buffer.commit(90 * MIB).unwrap_err();
         hooks::fail_allocations_after(None);
         assert!(is_out_of_memory(&error), "{error}");
         let text = error.to_string();
@@ -42,10 +42,10 @@ fn running_out_of_memory_half_way_changes_nothing() {
 fn running_out_of_memory_leaves_the_commit_before_it_pending() {
     on_device(|h| {
         let sparse = h.small_chunks();
-        let mut buffer = storage(&sparse, "Kept", 512 * MIB);
+        let mut buffer = storage(&sparse, "Kept", 100 * MIB);
         assert!(buffer.commit(2 * MIB).unwrap());
         hooks::fail_allocations_after(Some(0));
-        let error = buffer.commit(400 * MIB).unwrap_err();
+        let error = buffer.commit(90 * MIB).unwrap_err();
         hooks::fail_allocations_after(None);
         assert!(is_out_of_memory(&error), "{error}");
         assert_eq!(buffer.committed(), 2 * MIB, "the error says that nothing has changed");
@@ -63,9 +63,9 @@ fn ready_chunks_are_given_up_before_memory_is_said_to_be_out() {
         resize(&sparse, &mut buffer, 4 * MIB);
         resize(&sparse, &mut buffer, 0);
         hooks::fail_allocations_after(Some(0));
-        let result = buffer.commit(16 * MIB);
+        let result = buffer.commit(60 * MIB);
         hooks::fail_allocations_after(None);
-        assert!(result.is_err());
+        assert!(result.is_err(), "this needs more than what is ready");
         h.settle();
         assert_eq!(sparse.stats().chunks, 0);
         if buffer.in_place() {
