@@ -20,7 +20,8 @@ pub(crate) struct Cli {
     /// Part of the name of the device to measure (the best one when left out)
     #[arg(long, value_name = "NAME")]
     pub(crate) device: Option<String>,
-    /// Runs of each variant, taken in turn [default: 5, with --quick 2]
+    /// Steady runs of each variant, taken in turn; unsteady ones are made again, up to 3 N in all
+    /// [default: 5, with --quick 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: Option<u32>,
     /// A shorter measurement, to see that everything works: its figures are not for publishing
@@ -29,7 +30,7 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// Runs of each variant.
+    /// Steady runs wanted of each variant.
     pub(crate) fn runs(&self) -> u32 {
         self.runs.unwrap_or(if self.quick { 2 } else { 5 })
     }

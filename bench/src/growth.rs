@@ -14,8 +14,9 @@ use vasa::vk::{Device, FeatureMask};
 
 use crate::Bench;
 use crate::error::Error;
-use crate::harness::{Context, calibrate, is_software};
+use crate::harness::{CANARY_TOLERANCE, Context, MOST_ROUNDS, calibrate, is_software};
 use crate::report::Outcome;
+use crate::stats;
 
 /// The bench.
 pub(crate) const BENCH: Bench = Bench {
@@ -163,10 +164,10 @@ fn measure(context: &Context) -> Result<Outcome, Error> {
             None => variants.push((variant, Vec::new())),
         }
     }
-    for round in 1..=context.runs {
+    for round in 1..=context.runs.saturating_mul(MOST_ROUNDS) {
         let mut failed = Vec::new();
         for (variant, runs) in &mut variants {
-            eprintln!("growth: run {round} of {}, {}", context.runs, variant.name());
+            eprintln!("growth: round {round}, {}", variant.name());
             match run::run(context, *variant, &plan, work) {
                 Ok(figures) => runs.push(figures),
                 // A small device may do the other variants; a copy needs both buffers at once.
@@ -178,9 +179,18 @@ fn measure(context: &Context) -> Result<Outcome, Error> {
             }
         }
         variants.retain(|(variant, _)| !failed.contains(variant));
+        if steady_rounds(&variants) >= context.runs as usize {
+            break;
+        }
     }
     let summary = summary::Summary::of(plan, work, variants, skipped);
     Ok(Outcome { text: summary.to_string(), json: summary.json() })
+}
+
+fn steady_rounds(variants: &[(Variant, Vec<run::RunFigures>)]) -> usize {
+    let canaries = |runs: &[run::RunFigures]| runs.iter().map(|r| r.canary_ms.clone()).collect();
+    let all: Vec<Vec<Vec<f64>>> = variants.iter().map(|(_, runs)| canaries(runs)).collect();
+    stats::steady_rounds(&all, CANARY_TOLERANCE)
 }
 
 #[cfg(test)]

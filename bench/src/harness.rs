@@ -1,7 +1,8 @@
 //! What benches share: the device, work of a known duration, a clock on the GPU, frames in flight, turns.
 //!
 //! Machines are noisy and clocks change between two variants. So pairs run in turn, every run has a *canary*
-//! (the same fill, timed before and after), and runs where it moved are thrown away.
+//! (the same fill, timed before and after), and runs where it moved are thrown away and made again, within
+//! reason.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,6 +21,8 @@ use crate::stats;
 
 /// A run is thrown away when a canary of it is further than this from the median of all.
 pub(crate) const CANARY_TOLERANCE: f64 = 0.2;
+/// Rounds are repeated for runs thrown away, until there were so many times the rounds asked for.
+pub(crate) const MOST_ROUNDS: u32 = 3;
 /// Bytes of a canary's fill on a GPU (less where the work buffer is smaller).
 const CANARY_BYTES: u64 = 256 << 20;
 /// Fills of which a canary is the median.
@@ -36,7 +39,7 @@ const MEBIBYTE: u64 = 1 << 20;
 pub(crate) struct Context {
     instance: Arc<Instance>,
     device: Option<String>,
-    /// Runs of each variant.
+    /// Steady runs wanted of each variant.
     pub(crate) runs: u32,
     /// Measure less.
     pub(crate) quick: bool,

@@ -91,6 +91,15 @@ pub(crate) fn steady(canaries: &[Vec<f64>], tolerance: f64) -> Vec<bool> {
     canaries.iter().map(|run| run.iter().all(|c| (c - usual).abs() <= tolerance * usual)).collect()
 }
 
+/// Rounds in which the runs of *all* variants were steady: `variants[v][round]` is a run's canaries.
+pub(crate) fn steady_rounds(variants: &[Vec<Vec<f64>>], tolerance: f64) -> usize {
+    let rounds = variants.iter().map(Vec::len).min().unwrap_or(0);
+    let kept = steady(&variants.concat(), tolerance);
+    let starts = variants.iter().scan(0, |next, runs| Some(std::mem::replace(next, *next + runs.len())));
+    let starts: Vec<usize> = starts.collect();
+    (0..rounds).filter(|round| starts.iter().all(|start| kept[start + round])).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,5 +143,15 @@ mod tests {
         let canaries = [vec![1.0, 1.1], vec![1.0, 1.0], vec![1.0, 5.0], vec![0.7, 1.0], vec![0.9, 1.0]];
         assert_eq!(steady(&canaries, 0.2), [true, true, false, false, true]);
         assert_eq!(steady(&[], 0.2), Vec::<bool>::new());
+    }
+
+    #[test]
+    fn a_round_counts_when_all_its_runs_are_steady() {
+        let a = vec![vec![1.0], vec![1.0], vec![9.0]];
+        let b = vec![vec![1.0], vec![5.0], vec![1.0]];
+        assert_eq!(steady_rounds(&[a.clone(), b], 0.2), 1);
+        assert_eq!(steady_rounds(&[a], 0.2), 2);
+        assert_eq!(steady_rounds(&[], 0.2), 0);
+        assert_eq!(steady_rounds(&[vec![], vec![vec![1.0]]], 0.2), 0, "a round under way is none yet");
     }
 }

@@ -46,14 +46,15 @@ struct Row {
     each_run: Vec<Run>,
 }
 
-/// Ours against an alternative, run by run: ours divided by the alternative's.
+/// Ours divided by an alternative's, run by run.
 #[derive(Debug, Clone, Serialize)]
 struct Comparison {
     alternative: &'static str,
     frame_p99: Option<Spread>,
     frame_max: Option<Spread>,
     grow_call_median: Option<Spread>,
-    peak_memory: Option<Spread>,
+    /// Of the multiples of the data: accounting, the same in every run.
+    peak_over_data: Option<f64>,
 }
 
 /// The whole measurement.
@@ -180,7 +181,7 @@ fn compare(ours: &Row, other: &Row) -> Comparison {
         frame_p99: ratio(|r| r.frame_ms.map(|f| f.p99)),
         frame_max: ratio(|r| r.frame_ms.map(|f| f.max)),
         grow_call_median: ratio(|r| r.grow_call_us.map(|c| c.median)),
-        peak_memory: ratio(|r| Some(r.peak_memory_bytes as f64)),
+        peak_over_data: ours.peak_over_data.zip(other.peak_over_data).map(|(a, b)| a / b),
     }
 }
 
@@ -190,7 +191,7 @@ impl fmt::Display for Summary {
         let runs = self.rows.iter().map(|r| r.each_run.len()).max().unwrap_or(0);
         writeln!(
             f,
-            "growth: {} MiB growing by {} MiB every {} frames to {} MiB; {} frames a run, two in flight; {runs} runs each, in turn",
+            "growth: {} MiB growing by {} MiB every {} frames to {} MiB; {} frames a run, two in flight; {runs} rounds, variants in turn",
             mebibytes(plan.start_bytes),
             mebibytes(plan.step_bytes),
             plan.frames_per_step,
@@ -260,14 +261,14 @@ impl Summary {
 
     fn ratios(&self) -> Table {
         let mut table =
-            Table::new(&["ours / alternative", "p99", "longest frame", "grow call", "peak memory"]);
+            Table::new(&["ours / alternative", "p99", "longest frame", "grow call", "peak x data"]);
         for c in &self.comparisons {
             table.row(vec![
                 c.alternative.into(),
                 spread(c.frame_p99, 2),
                 spread(c.frame_max, 2),
                 spread(c.grow_call_median, 3),
-                spread(c.peak_memory, 2),
+                figure(c.peak_over_data, 2),
             ]);
         }
         table

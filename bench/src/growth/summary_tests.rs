@@ -57,6 +57,7 @@ fn costs_and_ratios_are_of_runs_beside_each_other() {
     let copy = summary.comparisons.iter().find(|c| c.alternative == "recreate + copy").unwrap();
     assert_eq!(copy.frame_p99, Some(Spread { min: 0.1, median: 0.1, max: 0.1 }));
     assert_eq!(copy.grow_call_median.unwrap().median, 10.0 / 900.0);
+    assert_eq!(copy.peak_over_data, Some(1.0 / 1.875), "accounting counts in every run");
     let floor = summary.comparisons.iter().find(|c| c.alternative == "no growth").unwrap();
     assert_eq!(floor.grow_call_median, None, "it never grew");
 }
