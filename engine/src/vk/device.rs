@@ -131,16 +131,30 @@ impl Device {
 
     /// Wraps an application's own device, with the queues the engine may use.
     ///
-    /// The device must have been made for Vulkan 1.3 with the features that [`required_features`] lists, and
-    /// for reserved resources with `sparseBinding` and `sparseResidencyBuffer`. The application keeps its own
-    /// use of a shared queue apart from the engine's calls (Vulkan's host synchronisation).
+    /// What the application does first, on plain `ash` (`engine/examples/growable_buffer.rs` is all of it):
+    ///
+    /// 1. make an instance for Vulkan 1.3 and wrap it ([`Instance::from_raw`]);
+    /// 2. ask a physical device what it can do ([`capabilities::query`]) and which queues to take
+    ///    ([`queue_policy::plan`], or a [`QueuePlan`] of its own);
+    /// 3. make a device with the queues of [`QueuePlan::families`] and the features of [`feature_chain`], which are
+    ///    [`required_features`] and what sparse resources need, beside features and extensions of its own.
+    ///
+    /// The engine uses of the device what the physical device reports. `mask` hides what was not enabled:
+    /// [`FeatureMask::fallback`] where `sparseBinding` was not, `bc` or `anisotropy` likewise. A plan without a
+    /// sparse queue hides sparse binding too. No extension is needed.
+    ///
+    /// The application's own command buffers go through [`Device::submit_raw`], so that the engine knows until
+    /// when its resources are in use. Where the application uses the queues directly (presenting, say), that must
+    /// not overlap the engine's calls: Vulkan leaves this to the caller.
     ///
     /// # Errors
-    /// When the device lacks what is needed, or objects cannot be made.
+    /// When the device lacks what is needed (by name), the plan names a queue that does not exist, or objects
+    /// cannot be made.
     ///
     /// # Safety
-    /// `physical` and `raw` belong to `instance`, have the features enabled, own the queues of `plan`, and
-    /// stay valid until the returned value and everything made from it are dropped. They are not destroyed.
+    /// `physical` and `raw` belong to `instance`; the features above that are not masked are enabled; the queues of
+    /// `plan` were made with the device. All of it stays valid until the returned value and everything made from it
+    /// are dropped, which does not destroy it.
     pub unsafe fn from_raw(
         instance: Arc<Instance>,
         physical: vk::PhysicalDevice,
@@ -150,10 +164,21 @@ impl Device {
     ) -> Result<Arc<Self>> {
         let mut capabilities = capabilities::query(&instance, physical)?;
         mask.apply(&mut capabilities);
+        if plan.sparse.is_none() {
+            FeatureMask::fallback().apply(&mut capabilities);
+        }
         if !capabilities.missing.is_empty() {
             let needs = capabilities.missing.join(", ");
             return Err(Error::Unsupported { what: "the engine".into(), needs, device: capabilities.name });
         }
+        for (family, count) in plan.families() {
+            let limit = capabilities.queue_families.get(family as usize).map_or(0, |f| f.count);
+            if count > limit {
+                let what = format!("queues of family {family} on {}", capabilities.name);
+                return Err(Error::Limit { what, asked: count.into(), limit: limit.into() });
+            }
+        }
+        // An extension that the application may not have enabled.
         capabilities.optional.memory_priority = false;
         let choose = |choice: QueueChoice| {
             // SAFETY: the caller says that the device owns this queue.
@@ -387,8 +412,9 @@ pub fn required_features() -> &'static [&'static str] {
 }
 
 /// Feature structures to chain into an application's own `VkDeviceCreateInfo`, so that
-/// [`Device::from_raw`] can use the device. `supported` is what the physical device reported; sparse and
-/// other optional features are copied from it.
+/// [`Device::from_raw`] can use the device: the first as `enabled_features`, the others by `push_next`. More may be
+/// turned on in them. `supported` is what the physical device reported; sparse and other optional features are
+/// copied from it.
 pub fn feature_chain(
     supported: &vk::PhysicalDeviceFeatures,
 ) -> (
