@@ -86,11 +86,27 @@ impl Semaphore {
     }
 }
 
-/// A binary semaphore of the swapchain beside the timelines.
-#[derive(Debug, Clone, Copy, Default)]
+/// The binary semaphores of an acquired swapchain image, for one submission beside the timelines.
+#[derive(Debug, Clone, Default)]
 pub struct PresentSync {
     pub(super) acquired: vk::Semaphore,
     pub(super) rendered: vk::Semaphore,
+    /// Graphics value of the submission that used them; 0 = none yet.
+    pub(super) submitted: Arc<AtomicU64>,
+}
+
+impl PresentSync {
+    pub(super) fn new(acquired: vk::Semaphore, rendered: vk::Semaphore, submitted: Arc<AtomicU64>) -> Self {
+        Self { acquired, rendered, submitted }
+    }
+
+    /// The submission that rendered to the image, once there is one.
+    pub fn submitted(&self) -> Option<Point> {
+        match self.submitted.load(Ordering::Acquire) {
+            0 => None,
+            value => Some(Point { timeline: Timeline::Graphics, value }),
+        }
+    }
 }
 
 /// One range of sparse memory to bind, in bytes.
@@ -206,10 +222,11 @@ impl Device {
         self.submit_with_present(timeline, commands, waits, PresentSync::default())
     }
 
-    /// [`Device::submit`] that also waits for an acquired swapchain image and signals its rendering.
+    /// [`Device::submit`] that also waits for an acquired swapchain image and signals its rendering. The
+    /// image belongs to the graphics timeline and takes one submission.
     ///
     /// # Errors
-    /// When the device is lost.
+    /// When the device is lost, or an acquired image was submitted before or to another timeline.
     pub fn submit_with_present(
         &self,
         timeline: Timeline,
@@ -221,11 +238,17 @@ impl Device {
             .queue(timeline)
             .filter(|_| timeline != Timeline::Bind)
             .ok_or(Error::Vulkan { call: "vkQueueSubmit2", result: vk::Result::ERROR_FEATURE_NOT_PRESENT })?;
+        let presents = present.acquired != vk::Semaphore::null();
+        if presents && (timeline != Timeline::Graphics || present.submitted().is_some()) {
+            return Err(Error::Other(
+                "an acquired swapchain image takes one submission, on the graphics timeline".into(),
+            ));
+        }
         let infos: Vec<_> =
             commands.iter().map(|c| vk::CommandBufferSubmitInfo::default().command_buffer(c.raw())).collect();
         let mut wait_infos: Vec<_> =
             waits.iter().filter(|p| p.value > 0).map(|p| self.semaphore_info(*p)).collect();
-        if present.acquired != vk::Semaphore::null() {
+        if presents {
             wait_infos.push(vk::SemaphoreSubmitInfo::default().semaphore(present.acquired).stage_mask(
                 vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT | vk::PipelineStageFlags2::ALL_TRANSFER,
             ));
@@ -250,6 +273,7 @@ impl Device {
         unsafe { self.raw.queue_submit2(queue.raw, &[submit], vk::Fence::null()) }
             .map_err(|r| self.noticed(Error::of("vkQueueSubmit2")(r)))?;
         state.submitted.store(point.value, Ordering::Release);
+        present.submitted.store(point.value, Ordering::Release);
         for command in &commands {
             command.submitted(point);
         }
