@@ -8,9 +8,13 @@
 //!
 //! [`inspect`] reads all of them and nobody reads it.
 
+mod engine;
 pub mod inspect;
 pub mod memory;
 pub mod render;
 pub mod scene;
 pub mod sparse;
 pub mod vk;
+
+pub use ash;
+pub use engine::{Engine, EngineOptions, Error, FrameReport, PresentTarget, Result, default_cache_folder};

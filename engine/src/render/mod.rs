@@ -1,1 +1,24 @@
-//! The frame itself.
+//! The frame itself; [`Renderer::record`] reads like a table of contents.
+//!
+//! ```text
+//! Scene (prepared) -> constants -> culling -> base pass + sky -> tone map -> output image
+//! ```
+//!
+//! Passes share one bindless table and find everything by slots in push constants and frame constants.
+
+mod base;
+mod constants;
+mod culling;
+mod error;
+mod renderer;
+mod targets;
+mod tone_map;
+mod view;
+
+pub use base::BasePush;
+pub use constants::FrameConstants;
+pub use culling::{CullPush, Culled};
+pub use error::{Error, Result};
+pub use renderer::{RenderOptions, Renderer};
+pub use tone_map::ToneMapPush;
+pub use view::{Atmosphere, View};

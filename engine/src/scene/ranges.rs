@@ -66,6 +66,17 @@ pub struct RangeAllocator {
     by_start: BTreeMap<u32, RangeId>,
 }
 
+impl std::fmt::Debug for RangeAllocator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { capacity, used, by_start, .. } = self;
+        f.debug_struct("RangeAllocator")
+            .field("capacity", capacity)
+            .field("used", used)
+            .field("ranges", &by_start.len())
+            .finish_non_exhaustive()
+    }
+}
+
 impl RangeAllocator {
     /// An empty allocator over `capacity_elements`, for at most [`DEFAULT_MAX_RANGES`] live ranges.
     pub fn new(capacity_elements: u32) -> Self {

@@ -147,16 +147,34 @@ impl Buffer {
         }
     }
 
-    /// The mapped bytes of an upload or readback buffer, to write.
-    pub fn mapped_mut(&mut self) -> Option<&mut [u8]> {
-        let bytes = self.bytes as usize;
-        match &mut self.backing {
-            Backing::Committed(Some(allocation)) => allocation.allocation.mapped_slice_mut().map(|s| {
-                let end = bytes.min(s.len());
-                &mut s[..end]
-            }),
-            _ => None,
+    /// Copies bytes into the mapped memory of an upload buffer. Ranges that the GPU reads at the same time are
+    /// the caller's to keep apart (a ring does).
+    ///
+    /// # Errors
+    /// When the buffer is not mapped or the range does not fit.
+    pub fn write_mapped(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let Backing::Committed(Some(range)) = &self.backing else {
+            return Err(Error::Other(format!("{} is not mapped", self.name)));
+        };
+        let Some(mapped) = range.allocation.mapped_ptr() else {
+            return Err(Error::Other(format!("{} is not mapped", self.name)));
+        };
+        let end = offset.checked_add(bytes.len() as u64).filter(|end| *end <= self.bytes);
+        if end.is_none() {
+            let asked = offset.saturating_add(bytes.len() as u64);
+            return Err(Error::Limit {
+                what: format!("end of a write into {}", self.name),
+                asked,
+                limit: self.bytes,
+            });
         }
+        // SAFETY: the range was just checked to lie inside the mapping, which lives as long as the buffer; the
+        // source is a borrowed slice elsewhere. Raw bytes are written, no reference to shared memory is made.
+        unsafe {
+            let target = mapped.as_ptr().cast::<u8>().add(offset as usize);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
+        }
+        Ok(())
     }
 }
 

@@ -18,7 +18,7 @@
 //!     lod  = clamp(log2(cell * SIZE / period), 0, levels - 1)           0 for cell = 0
 //!     q    = (cos * x + sin * z, -sin * x + cos * z)
 //!     t    = textureSampleLevel(texture, trilinear repeat, q / period + offset, lod)
-//!     k    = fade * strength
+//!     k    = fade * gain * strength
 //!     height += k * period * t.r
 //!     slope  += k * (cos * t.g - sin * t.b, sin * t.g + cos * t.b)      the period cancels
 //! ```
@@ -52,6 +52,8 @@ pub struct DetailLayer {
     pub rotation: Vec2,
     /// Where the world's origin lies in the tile, in tiles.
     pub offset: Vec2,
+    /// Strength beside the other layers: fine ground is a little smoother than coarse ground made small.
+    pub gain: f32,
 }
 
 /// Everything that shapes the detail.
@@ -71,19 +73,20 @@ impl DetailParams {
     /// Periods have no common multiple within a large map; the coarsest tile's widest forms are about two pixels
     /// wide, so that they take over where the data end, and four layers reach down to 1/250 of a pixel.
     pub fn for_pixel(pixel: f32) -> DetailParams {
-        // (period in pixels, cosine, sine, offset): Pythagorean turns, so that no two hosts differ.
-        const TABLE: [(f32, f32, f32, [f32; 2]); LAYERS] = [
-            (17.3, 12.0 / 13.0, 5.0 / 13.0, [0.137, 0.731]),
-            (5.41, 4.0 / 5.0, -3.0 / 5.0, [0.519, 0.283]),
-            (1.57, 8.0 / 17.0, 15.0 / 17.0, [0.853, 0.417]),
-            (0.433, 20.0 / 29.0, -21.0 / 29.0, [0.271, 0.967]),
+        // (period in pixels, cosine, sine, offset, gain): Pythagorean turns, so that no two hosts differ.
+        const TABLE: [(f32, f32, f32, [f32; 2], f32); LAYERS] = [
+            (17.3, 12.0 / 13.0, 5.0 / 13.0, [0.137, 0.731], 1.0),
+            (5.41, 4.0 / 5.0, -3.0 / 5.0, [0.519, 0.283], 0.8),
+            (1.57, 8.0 / 17.0, 15.0 / 17.0, [0.853, 0.417], 0.6),
+            (0.433, 20.0 / 29.0, -21.0 / 29.0, [0.271, 0.967], 0.5),
         ];
-        let layers = TABLE.map(|(period, cos, sin, offset)| DetailLayer {
+        let layers = TABLE.map(|(period, cos, sin, offset, gain)| DetailLayer {
             period: period * pixel,
             rotation: Vec2::new(cos, sin),
             offset: Vec2::from(offset),
+            gain,
         });
-        DetailParams { layers, flat: 0.0025, steep: 0.022 }
+        DetailParams { layers, flat: 0.004, steep: 0.018 }
     }
 }
 
@@ -120,29 +123,30 @@ impl Detail {
     /// Height in metres to add at (x, z), for a steepness from 0 to 1 and mesh cells of `cell` metres.
     pub fn height(&self, x: f32, z: f32, slope_factor: f32, cell: f32) -> f32 {
         let strength = self.strength(slope_factor);
-        self.taps(x, z, cell).map(|(layer, fade, t)| fade * strength * layer.period * t[0]).sum()
+        self.taps(x, z, cell).map(|(layer, weight, t)| weight * strength * layer.period * t[0]).sum()
     }
 
     /// Slopes (d/dx, d/dz) of [`Detail::height`] at constant steepness.
     pub fn gradient(&self, x: f32, z: f32, slope_factor: f32, cell: f32) -> Vec2 {
         let strength = self.strength(slope_factor);
         self.taps(x, z, cell)
-            .map(|(layer, fade, t)| {
-                fade * strength * (turn(layer.rotation).transpose() * Vec2::new(t[1], t[2]))
+            .map(|(layer, weight, t)| {
+                weight * strength * (turn(layer.rotation).transpose() * Vec2::new(t[1], t[2]))
             })
             .sum()
     }
 
     /// The most that [`Detail::height`] can be from 0 at this steepness, in metres.
     pub fn amplitude(&self, slope_factor: f32) -> f32 {
-        self.strength(slope_factor) * self.params.layers.iter().map(|layer| layer.period).sum::<f32>()
+        self.strength(slope_factor)
+            * self.params.layers.iter().map(|layer| layer.gain * layer.period).sum::<f32>()
     }
 
     fn strength(&self, slope_factor: f32) -> f32 {
         self.params.flat + (self.params.steep - self.params.flat) * slope_factor
     }
 
-    /// (layer, fade, texel) of every layer that shows.
+    /// (layer, fade times gain, texel) of every layer that shows.
     fn taps(&self, x: f32, z: f32, cell: f32) -> impl Iterator<Item = (&DetailLayer, f32, [f32; 4])> {
         self.params.layers.iter().filter_map(move |layer| {
             let fade = 1.0 - smoothstep(layer.period / 24.0, layer.period / 6.0, cell);
@@ -151,7 +155,7 @@ impl Detail {
             }
             let lod = (cell * SIZE as f32 / layer.period).max(1.0).log2();
             let uv = turn(layer.rotation) * Vec2::new(x, z) / layer.period + layer.offset;
-            Some((layer, fade, self.texture.sample(uv, lod)))
+            Some((layer, fade * layer.gain, self.texture.sample(uv, lod)))
         })
     }
 }

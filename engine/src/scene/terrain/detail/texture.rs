@@ -25,15 +25,22 @@ pub struct DetailTexture {
 impl DetailTexture {
     /// Makes the tile of a seed. The same seed gives the same bits everywhere.
     pub fn generate(seed: u32) -> DetailTexture {
-        let mut heights = Vec::with_capacity(SIZE * SIZE);
-        let mut tints = Vec::with_capacity(SIZE * SIZE);
-        for y in 0..SIZE {
-            for x in 0..SIZE {
-                let (u, v) = ((x as f32 + 0.5) / SIZE as f32, (y as f32 + 0.5) / SIZE as f32);
-                heights.push(raw_height(u, v, seed));
-                tints.push(fractal(u, v, 5, 5, seed.wrapping_add(7001)));
+        let mut raw = vec![[0.0; 2]; SIZE * SIZE];
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(16);
+        let rows = SIZE.div_ceil(threads);
+        std::thread::scope(|scope| {
+            for (part, texels) in raw.chunks_mut(rows * SIZE).enumerate() {
+                scope.spawn(move || {
+                    for (i, texel) in texels.iter_mut().enumerate() {
+                        let (x, y) = (i % SIZE, part * rows + i / SIZE);
+                        let (u, v) = ((x as f32 + 0.5) / SIZE as f32, (y as f32 + 0.5) / SIZE as f32);
+                        *texel = [raw_height(u, v, seed), fractal(u, v, 5, 5, seed.wrapping_add(7001))];
+                    }
+                });
             }
-        }
+        });
+        let mut heights: Vec<f32> = raw.iter().map(|texel| texel[0]).collect();
+        let mut tints: Vec<f32> = raw.iter().map(|texel| texel[1]).collect();
         normalise(&mut heights);
         for height in &mut heights {
             *height *= EROSION_RELIEF;

@@ -46,7 +46,7 @@ fn fill_level(width: usize, height: usize, values: &mut [f32], holes: &[usize]) 
     for &hole in holes {
         let axis = |i: usize, len: usize| {
             let near = i / 2;
-            let far = if i % 2 == 0 { near.saturating_sub(1) } else { (near + 1).min(len - 1) };
+            let far = if i.is_multiple_of(2) { near.saturating_sub(1) } else { (near + 1).min(len - 1) };
             (near, far)
         };
         let (x0, x1) = axis(hole % width, coarse_width);

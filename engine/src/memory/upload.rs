@@ -1,0 +1,118 @@
+//! The upload ring: a persistently mapped buffer that frames write into, reclaimed by the timeline.
+
+use std::sync::Arc;
+
+use ash::vk::BufferUsageFlags;
+
+use super::ring::{Occupancy, RingPlanner};
+use crate::vk::{Buffer, Device, Location, Point, Result, Slot, Timeline};
+
+/// Bytes that were written for one frame, and where shaders and copies find them.
+#[derive(Debug, Clone)]
+pub struct Upload {
+    /// The buffer they lie in: the ring's own, or one of a frame's that did not fit.
+    pub buffer: Arc<Buffer>,
+    /// Its number in the bindless table.
+    pub slot: u32,
+    /// Offset in bytes, a multiple of 16.
+    pub offset: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+}
+
+impl Upload {
+    /// Offset in 32-bit words, as shaders count.
+    pub fn word(&self) -> u32 {
+        (self.offset / 4) as u32
+    }
+}
+
+/// A ring of host-visible memory. What does not fit goes into a buffer of its own for that frame, which is
+/// counted: a ring that overflows every frame is too small.
+#[derive(Debug)]
+pub struct UploadRing {
+    device: Arc<Device>,
+    planner: RingPlanner,
+    // Uploads hand out clones of the buffer; the ring is written through a mapping of its own.
+    mapped: MappedBuffer,
+    /// Buffers and slots of this frame's overflow, dropped (and so retired) when the frame is finished.
+    overflow: Vec<MappedBuffer>,
+    overflows: u64,
+    written: u64,
+}
+
+#[derive(Debug)]
+struct MappedBuffer {
+    buffer: Arc<Buffer>,
+    slot: Slot,
+}
+
+impl MappedBuffer {
+    fn new(device: &Arc<Device>, name: &str, bytes: u64) -> Result<Self> {
+        let usage = BufferUsageFlags::STORAGE_BUFFER | BufferUsageFlags::TRANSFER_SRC;
+        let buffer = Buffer::committed(device, name, bytes, usage, Location::Upload)?;
+        let slot = device.bind_buffer(&buffer, bytes)?;
+        Ok(Self { buffer: Arc::new(buffer), slot })
+    }
+}
+
+impl UploadRing {
+    /// A ring of `bytes`.
+    ///
+    /// # Errors
+    /// When the device has no host-visible memory left.
+    pub fn new(device: &Arc<Device>, bytes: u64) -> Result<Self> {
+        Ok(Self {
+            device: device.clone(),
+            planner: RingPlanner::new(bytes),
+            mapped: MappedBuffer::new(device, "UploadRing", bytes)?,
+            overflow: Vec::new(),
+            overflows: 0,
+            written: 0,
+        })
+    }
+
+    /// Copies bytes into the ring for the frame being built.
+    ///
+    /// # Errors
+    /// When they do not fit and there is no memory for a buffer of their own.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<Upload> {
+        let length = bytes.len() as u64;
+        self.written += length;
+        let completed = self.device.completed(Timeline::Graphics)?;
+        self.planner.reclaim(completed);
+        let (target, offset) = match self.planner.allocate(length.max(1), 16) {
+            Some(offset) => (&self.mapped, offset),
+            None => {
+                self.overflows += 1;
+                self.overflow.push(MappedBuffer::new(&self.device, "UploadRing.Overflow", length.max(16))?);
+                (&self.overflow[self.overflow.len() - 1], 0)
+            }
+        };
+        target.buffer.write_mapped(offset, bytes)?;
+        Ok(Upload { buffer: target.buffer.clone(), slot: target.slot.index(), offset, bytes: length })
+    }
+
+    /// Closes the frame: what was written since the last call is in use until `point` is reached.
+    pub fn finish(&mut self, point: Point) {
+        if self.planner.finish(point.value).is_err() {
+            log::error!("the upload ring was finished with a value that went back ({})", point.value);
+        }
+        self.overflow.clear();
+    }
+
+    /// Bytes ever written.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Writes that did not fit into the ring.
+    pub fn overflows(&self) -> u64 {
+        self.overflows
+    }
+
+    /// How full it is.
+    pub fn occupancy(&self) -> Occupancy {
+        self.planner.occupancy()
+    }
+}

@@ -1,0 +1,98 @@
+//! The base pass: everything that culling left, then the sky behind it.
+
+use std::sync::Arc;
+
+use ash::vk::{
+    AccessFlags2 as Access, CullModeFlags, ImageAspectFlags, ImageLayout, PipelineStageFlags2 as Stage,
+    SampleCountFlags,
+};
+
+use super::culling::Culling;
+use super::targets::{COLOUR_FORMAT, DEPTH_FORMAT, Targets};
+use crate::scene::Scene;
+use crate::vk::layout::gpu_struct;
+use crate::vk::{ColourTarget, CommandEncoder, Device, GraphicsDesc, GraphicsPipeline, Result, shader};
+
+gpu_struct! {
+    /// Push constants of `shaders/base.wgsl` and `shaders/sky.wgsl`.
+    pub struct BasePush {
+        /// Slot of the frame constants.
+        pub frames_slot: u32,
+        /// Place of this frame's constants.
+        pub frame_index: u32,
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct BasePass {
+    base: GraphicsPipeline,
+    sky: GraphicsPipeline,
+}
+
+impl BasePass {
+    pub(super) fn new(device: &Arc<Device>, samples: SampleCountFlags) -> Result<Self> {
+        let pipeline = |name, shader, vertex, fragment, write, cull| {
+            GraphicsPipeline::new(
+                device,
+                &GraphicsDesc {
+                    name,
+                    shader,
+                    vertex,
+                    fragment,
+                    colours: &[COLOUR_FORMAT],
+                    depth: Some((DEPTH_FORMAT, write)),
+                    cull,
+                    samples,
+                },
+            )
+        };
+        Ok(Self {
+            base: pipeline("Base", &shader::BASE, "base_vertex", "base_fragment", true, CullModeFlags::BACK)?,
+            sky: pipeline("Sky", &shader::SKY, "sky_vertex", "sky_fragment", false, CullModeFlags::NONE)?,
+        })
+    }
+
+    pub(super) fn record(
+        &self,
+        encoder: &mut CommandEncoder,
+        targets: &Targets,
+        scene: &Scene,
+        culling: &Culling,
+        push: &BasePush,
+    ) {
+        // The frame before may still read or write what is drawn over: its contents are discarded.
+        let colour_before =
+            (Stage::FRAGMENT_SHADER | Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
+        let colour_write = (Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
+        let layouts = (ImageLayout::UNDEFINED, ImageLayout::COLOR_ATTACHMENT_OPTIMAL);
+        for image in [Some(&targets.colour), targets.samples.as_ref()].into_iter().flatten() {
+            encoder.image_barrier(image.raw(), ImageAspectFlags::COLOR, layouts, colour_before, colour_write);
+        }
+        let tests = Stage::EARLY_FRAGMENT_TESTS | Stage::LATE_FRAGMENT_TESTS;
+        let depth_access = Access::DEPTH_STENCIL_ATTACHMENT_READ | Access::DEPTH_STENCIL_ATTACHMENT_WRITE;
+        encoder.image_barrier(
+            targets.depth.raw(),
+            ImageAspectFlags::DEPTH,
+            (ImageLayout::UNDEFINED, ImageLayout::DEPTH_ATTACHMENT_OPTIMAL),
+            (tests, Access::DEPTH_STENCIL_ATTACHMENT_WRITE),
+            (tests, depth_access),
+        );
+        let target = match &targets.samples {
+            Some(samples) => ColourTarget {
+                view: samples.view(),
+                clear: Some([0.0; 4]),
+                resolve: Some(targets.colour.view()),
+            },
+            None => ColourTarget { view: targets.colour.view(), clear: Some([0.0; 4]), resolve: None },
+        };
+        encoder.begin_rendering(targets.extent, &[target], Some(targets.depth.view()));
+        if !scene.gpu().instances().is_empty() {
+            encoder.bind_graphics(&self.base, push);
+            encoder.bind_indices(scene.geometry().indices().buffer());
+            culling.draw(encoder);
+        }
+        encoder.bind_graphics(&self.sky, push);
+        encoder.draw(3, 1);
+        encoder.end_rendering();
+    }
+}

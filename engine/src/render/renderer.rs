@@ -1,0 +1,122 @@
+//! The passes of a frame, in order.
+
+use std::sync::Arc;
+
+use ash::vk::SampleCountFlags;
+
+use super::base::{BasePass, BasePush};
+use super::constants::{ConstantsBuffer, FrameConstants};
+use super::culling::{Culled, Culling};
+use super::error::Result;
+use super::targets::Targets;
+use super::tone_map::ToneMap;
+use super::view::View;
+use crate::scene::Scene;
+use crate::vk::{CommandEncoder, Device, Image, PassTimer, Sampler, SamplerDesc, Slot};
+
+/// How frames are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RenderOptions {
+    /// Samples a pixel: 1, 2, 4 or 8.
+    pub samples: u32,
+    /// Largest anisotropy of the terrain's textures; 1 is none.
+    pub anisotropy: u32,
+}
+
+impl Default for RenderOptions {
+    fn default() -> Self {
+        Self { samples: 4, anisotropy: 8 }
+    }
+}
+
+/// Pipelines, targets and per-frame buffers.
+#[derive(Debug)]
+pub struct Renderer {
+    device: Arc<Device>,
+    samples: SampleCountFlags,
+    constants: ConstantsBuffer,
+    culling: Culling,
+    base: BasePass,
+    tone_map: ToneMap,
+    targets: Option<Targets>,
+    sampler_slot: Slot,
+    _sampler: Sampler,
+}
+
+impl Renderer {
+    /// Compiles the pipelines.
+    ///
+    /// # Errors
+    /// When the driver refuses one, or has no memory.
+    pub fn new(device: &Arc<Device>, options: RenderOptions, frames_in_flight: usize) -> Result<Self> {
+        let samples = match options.samples {
+            2 => SampleCountFlags::TYPE_2,
+            4 => SampleCountFlags::TYPE_4,
+            8 => SampleCountFlags::TYPE_8,
+            _ => SampleCountFlags::TYPE_1,
+        };
+        let desc = SamplerDesc { linear: true, repeat: true, anisotropy: options.anisotropy as f32 };
+        let sampler = Sampler::new(device, "Trilinear", desc)?;
+        Ok(Self {
+            device: device.clone(),
+            samples,
+            constants: ConstantsBuffer::new(device, frames_in_flight)?,
+            culling: Culling::new(device, frames_in_flight)?,
+            base: BasePass::new(device, samples)?,
+            tone_map: ToneMap::new(device)?,
+            targets: None,
+            sampler_slot: device.bind_sampler(&sampler)?,
+            _sampler: sampler,
+        })
+    }
+
+    /// Records a frame of a prepared scene. `place` is the frame's place among those in flight.
+    ///
+    /// # Errors
+    /// When targets of that size cannot be made.
+    pub fn record(
+        &mut self,
+        encoder: &mut CommandEncoder,
+        timer: &mut PassTimer,
+        scene: &Scene,
+        view: &View,
+        extent: [u32; 2],
+        frame: u64,
+        place: usize,
+    ) -> Result<()> {
+        if self.targets.as_ref().is_none_or(|t| t.extent != extent) {
+            self.targets = None; // The old ones first: two sets at once may not fit.
+            self.targets = Some(Targets::new(&self.device, extent, self.samples)?);
+        }
+        let Some(targets) = &self.targets else { return Ok(()) };
+        let instances = scene.gpu().instances().len();
+        self.culling.reserve(instances)?;
+        let constants = FrameConstants::new(view, scene, extent, frame, self.sampler_slot.index());
+        self.constants.write(place, &constants)?;
+        let frames_slot = self.constants.slot();
+        let push = BasePush { frames_slot, frame_index: place as u32 };
+
+        timer.begin(encoder, "Culling");
+        self.culling.record(encoder, frames_slot, place, instances);
+        timer.end(encoder, "Culling");
+
+        timer.begin(encoder, "BasePass");
+        self.base.record(encoder, targets, scene, &self.culling, &push);
+        timer.end(encoder, "BasePass");
+
+        timer.begin(encoder, "ToneMap");
+        self.tone_map.record(encoder, targets, frames_slot, place as u32);
+        timer.end(encoder, "ToneMap");
+        Ok(())
+    }
+
+    /// The last frame's display values (`R8G8B8A8_UNORM`, in the layout `TRANSFER_SRC_OPTIMAL`).
+    pub fn output(&self) -> Option<&Image> {
+        self.targets.as_ref().map(|t| &t.output)
+    }
+
+    /// What a frame drew, once it is done.
+    pub fn culled(&self, place: usize) -> Culled {
+        self.culling.read(place)
+    }
+}

@@ -1,0 +1,87 @@
+//! From linear light to display values.
+
+use std::sync::Arc;
+
+use ash::vk::{
+    AccessFlags2 as Access, CullModeFlags, ImageAspectFlags, ImageLayout, PipelineStageFlags2 as Stage,
+    SampleCountFlags,
+};
+
+use super::targets::{OUTPUT_FORMAT, Targets};
+use crate::vk::layout::gpu_struct;
+use crate::vk::{ColourTarget, CommandEncoder, Device, GraphicsDesc, GraphicsPipeline, Result, shader};
+
+gpu_struct! {
+    /// Push constants of `shaders/tone_map.wgsl`.
+    pub struct ToneMapPush {
+        /// Slot of the frame constants.
+        pub frames_slot: u32,
+        /// Place of this frame's constants.
+        pub frame_index: u32,
+        /// Slot of linear light.
+        pub source_slot: u32,
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct ToneMap {
+    pipeline: GraphicsPipeline,
+}
+
+impl ToneMap {
+    pub(super) fn new(device: &Arc<Device>) -> Result<Self> {
+        let pipeline = GraphicsPipeline::new(
+            device,
+            &GraphicsDesc {
+                name: "ToneMap",
+                shader: &shader::TONE_MAP,
+                vertex: "tone_map_vertex",
+                fragment: "tone_map_fragment",
+                colours: &[OUTPUT_FORMAT],
+                depth: None,
+                cull: CullModeFlags::NONE,
+                samples: SampleCountFlags::TYPE_1,
+            },
+        )?;
+        Ok(Self { pipeline })
+    }
+
+    /// Leaves the output in the layout `TRANSFER_SRC_OPTIMAL`.
+    pub(super) fn record(
+        &self,
+        encoder: &mut CommandEncoder,
+        targets: &Targets,
+        frames_slot: u32,
+        frame_index: u32,
+    ) {
+        let written = (Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
+        let colour = ImageAspectFlags::COLOR;
+        encoder.image_barrier(
+            targets.colour.raw(),
+            colour,
+            (ImageLayout::COLOR_ATTACHMENT_OPTIMAL, ImageLayout::SHADER_READ_ONLY_OPTIMAL),
+            written,
+            (Stage::FRAGMENT_SHADER, Access::SHADER_SAMPLED_READ),
+        );
+        encoder.image_barrier(
+            targets.output.raw(),
+            colour,
+            (ImageLayout::UNDEFINED, ImageLayout::COLOR_ATTACHMENT_OPTIMAL),
+            (Stage::ALL_TRANSFER | Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE),
+            written,
+        );
+        let target = ColourTarget { view: targets.output.view(), clear: None, resolve: None };
+        encoder.begin_rendering(targets.extent, &[target], None);
+        let push = ToneMapPush { frames_slot, frame_index, source_slot: targets.colour_slot.index() };
+        encoder.bind_graphics(&self.pipeline, &push);
+        encoder.draw(3, 1);
+        encoder.end_rendering();
+        encoder.image_barrier(
+            targets.output.raw(),
+            colour,
+            (ImageLayout::COLOR_ATTACHMENT_OPTIMAL, ImageLayout::TRANSFER_SRC_OPTIMAL),
+            written,
+            (Stage::ALL_TRANSFER, Access::TRANSFER_READ),
+        );
+    }
+}

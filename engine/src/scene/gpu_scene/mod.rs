@@ -1,0 +1,225 @@
+//! The GPU scene: what the world holds, as arrays that the GPU reads, in buffers that grow in place.
+//!
+//! ```text
+//! add / write / remove -> shadow + dirty ranges -> upload ring -> scatter pass -> growable buffers
+//!                         compaction of the tail -> watermark comes down
+//! ```
+//!
+//! | buffer | element | |
+//! | --- | --- | --- |
+//! | `GPUScene.PrimitiveData` | [`PrimitiveData`] | geometry and material |
+//! | `GPUScene.InstanceSceneData` | [`InstanceSceneData`] | where a primitive stands |
+//! | `GPUScene.InstancePayloadData` | [`InstancePayload`] | what varies between instances, at the instance's index |
+//!
+//! Each asks for 2 GiB of addresses and moves its watermark in steps of 16 MiB.
+
+mod scatter;
+mod table;
+mod types;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub use scatter::ScatterPush;
+pub use table::{TABLE_CAPACITY, Table};
+pub use types::{
+    INSTANCE_ALIVE, INSTANCE_FADES, InstancePayload, InstanceSceneData, PrimitiveData, PrimitiveKind,
+};
+
+use super::error::Result;
+use super::ranges::RangeId;
+use crate::memory::UploadRing;
+use crate::sparse::{CommitPolicy, SparseMemory};
+use crate::vk::{CommandEncoder, Device};
+
+/// Elements that compaction may move in one frame, in each buffer.
+const COMPACTION_BUDGET: u32 = 4096;
+
+/// A set of instances that were added together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct InstanceSet {
+    instances: RangeId,
+    payloads: RangeId,
+}
+
+/// A primitive of the scene.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Primitive(RangeId);
+
+/// One instance to add.
+#[derive(Debug, Clone, Copy)]
+pub struct InstanceDesc {
+    /// What stands there.
+    pub primitive: Primitive,
+    /// Rows of the object-to-world matrix.
+    pub transform: [[f32; 4]; 3],
+    /// Multiplies the base colour.
+    pub tint: [f32; 3],
+    /// 0 to 1.
+    pub random: f32,
+    /// Shrinks away when it becomes smaller than a pixel or so.
+    pub fades: bool,
+}
+
+/// The arrays and the pass that keeps them up to date.
+#[derive(Debug)]
+pub struct GpuScene {
+    primitives: Table<PrimitiveData>,
+    instances: Table<InstanceSceneData>,
+    payloads: Table<InstancePayload>,
+    scatter: scatter::Scatter,
+    jobs: Vec<scatter::ScatterJob>,
+}
+
+impl GpuScene {
+    /// An empty scene.
+    ///
+    /// # Errors
+    /// When the device has no addresses left or refuses a pipeline.
+    pub fn new(device: &Arc<Device>, sparse: &SparseMemory) -> Result<Self> {
+        let policy = CommitPolicy::GPU_SCENE;
+        Ok(Self {
+            primitives: Table::new(sparse, "GPUScene.PrimitiveData", policy)?,
+            instances: Table::new(sparse, "GPUScene.InstanceSceneData", policy)?,
+            payloads: Table::new(sparse, "GPUScene.InstancePayloadData", policy)?,
+            scatter: scatter::Scatter::new(device)?,
+            jobs: Vec::new(),
+        })
+    }
+
+    /// Adds a primitive.
+    ///
+    /// # Errors
+    /// When the table is full.
+    pub fn add_primitive(&mut self, data: PrimitiveData) -> Result<Primitive> {
+        Ok(Primitive(self.primitives.add(&[data])?))
+    }
+
+    /// Changes a primitive.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn write_primitive(&mut self, primitive: Primitive, data: PrimitiveData) -> Result<()> {
+        self.primitives.write(primitive.0, &[data])
+    }
+
+    /// Removes a primitive that no instance refers to any more.
+    ///
+    /// # Errors
+    /// When it is gone already.
+    pub fn remove_primitive(&mut self, primitive: Primitive) -> Result<()> {
+        self.primitives.remove(primitive.0)
+    }
+
+    /// Adds instances that lie together.
+    ///
+    /// # Errors
+    /// When a primitive is gone or a table is full; nothing is added then.
+    pub fn add_instances(&mut self, descs: &[InstanceDesc]) -> Result<InstanceSet> {
+        let (instances, payloads) = self.encode(descs)?;
+        let instances = self.instances.add(&instances)?;
+        match self.payloads.add(&payloads) {
+            Ok(payloads) => Ok(InstanceSet { instances, payloads }),
+            Err(error) => {
+                self.instances.remove(instances)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Changes all instances of a set.
+    ///
+    /// # Errors
+    /// When the set or a primitive is gone.
+    pub fn write_instances(&mut self, set: InstanceSet, descs: &[InstanceDesc]) -> Result<()> {
+        let (instances, payloads) = self.encode(descs)?;
+        self.instances.write(set.instances, &instances)?;
+        self.payloads.write(set.payloads, &payloads)
+    }
+
+    /// Removes a set.
+    ///
+    /// # Errors
+    /// When it is gone already.
+    pub fn remove_instances(&mut self, set: InstanceSet) -> Result<()> {
+        self.instances.remove(set.instances)?;
+        self.payloads.remove(set.payloads)
+    }
+
+    fn encode(&self, descs: &[InstanceDesc]) -> Result<(Vec<InstanceSceneData>, Vec<InstancePayload>)> {
+        let mut instances = Vec::with_capacity(descs.len());
+        for desc in descs {
+            instances.push(InstanceSceneData {
+                transform: desc.transform,
+                primitive: self.primitives.range(desc.primitive.0)?.start,
+                flags: INSTANCE_ALIVE | if desc.fades { INSTANCE_FADES } else { 0 },
+                padding: [0; 2],
+            });
+        }
+        let payloads = descs.iter().map(|d| InstancePayload { tint: d.tint, random: d.random }).collect();
+        Ok((instances, payloads))
+    }
+
+    /// Changes the primitives whose geometry moved.
+    pub fn rename_geometry(&mut self, rename: impl FnMut(&mut PrimitiveData) -> bool) {
+        self.primitives.update_each(rename);
+    }
+
+    /// Compacts the tails, moves the watermarks and writes what changed into the upload ring. Instances and
+    /// payloads have the same history of ranges, so their indices stay equal; a test keeps that so.
+    ///
+    /// # Errors
+    /// When the device has no memory.
+    pub fn prepare(&mut self, ring: &mut UploadRing, frame: u64) -> Result<()> {
+        let moved = self.primitives.compact(COMPACTION_BUDGET);
+        if !moved.is_empty() {
+            let renamed: HashMap<u32, u32> =
+                moved.iter().flat_map(|(from, to)| from.clone().zip(to.clone())).collect();
+            self.instances.update_each(|instance| match renamed.get(&instance.primitive) {
+                Some(&new) if instance.flags & INSTANCE_ALIVE != 0 => {
+                    instance.primitive = new;
+                    true
+                }
+                _ => false,
+            });
+        }
+        self.instances.compact(COMPACTION_BUDGET);
+        self.payloads.compact(COMPACTION_BUDGET);
+        self.primitives.commit(frame)?;
+        self.instances.commit(frame)?;
+        self.payloads.commit(frame)?;
+        self.jobs.clear();
+        Ok(self.upload(ring)?)
+    }
+
+    fn upload(&mut self, ring: &mut UploadRing) -> Result<()> {
+        self.primitives.upload(ring, &mut self.jobs)?;
+        self.instances.upload(ring, &mut self.jobs)?;
+        self.payloads.upload(ring, &mut self.jobs)
+    }
+
+    /// Records the uploads that [`GpuScene::prepare`] made ready. The caller orders them before their readers.
+    pub fn record_uploads(&self, encoder: &mut CommandEncoder) {
+        self.scatter.record(encoder, &self.jobs);
+    }
+
+    /// Primitives.
+    pub fn primitives(&self) -> &Table<PrimitiveData> {
+        &self.primitives
+    }
+
+    /// Instances.
+    pub fn instances(&self) -> &Table<InstanceSceneData> {
+        &self.instances
+    }
+
+    /// Payloads of the instances.
+    pub fn payloads(&self) -> &Table<InstancePayload> {
+        &self.payloads
+    }
+
+    /// Bytes ever uploaded.
+    pub fn uploaded_bytes(&self) -> u64 {
+        self.primitives.uploaded_bytes() + self.instances.uploaded_bytes() + self.payloads.uploaded_bytes()
+    }
+}

@@ -1,0 +1,236 @@
+//! Terrain chunks: each node that is drawn has vertices in the geometry pool, a primitive and an instance.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::lod::{CachePlan, ChunkCache, LodParams, Node};
+use super::surface::Surface;
+use super::textures::ChunkJob;
+use crate::memory::{Upload, UploadRing};
+use crate::scene::error::Result;
+use crate::scene::geometry::{GeometryPool, IndexRange, VertexRange};
+use crate::scene::gpu_scene::{GpuScene, InstanceDesc, InstanceSet, Primitive, PrimitiveData, PrimitiveKind};
+use crate::vk::layout::gpu_struct;
+use crate::vk::{CommandEncoder, ComputePipeline, Device, shader};
+
+gpu_struct! {
+    /// Push constants of `shaders/terrain_vertices.wgsl`.
+    pub struct ChunkVerticesPush {
+        /// Slot of the terrain's constants.
+        pub terrain_slot: u32,
+        /// Slot of the jobs.
+        pub jobs_slot: u32,
+        /// First job in that buffer, in units of a job.
+        pub first_job: u32,
+        /// Slot of `Geometry.Vertices`.
+        pub vertices_slot: u32,
+        /// Vertices along a side of a chunk.
+        pub side: u32,
+    }
+}
+
+/// 32-bit words of one vertex: its height, and its height on the parent's grid.
+pub const CHUNK_VERTEX_WORDS: u32 = 2;
+/// Frames that a chunk is kept after it was last drawn.
+const KEEP_FRAMES: u32 = 4;
+/// Chunks kept though they are not drawn.
+const MAX_IDLE: usize = 256;
+
+#[derive(Debug)]
+struct Chunk {
+    vertices: VertexRange,
+    primitive: Primitive,
+    instance: Option<InstanceSet>,
+}
+
+/// All chunks that are alive.
+#[derive(Debug)]
+pub(super) struct Chunks {
+    pipeline: ComputePipeline,
+    quads: u32,
+    indices: Option<IndexRange>,
+    cache: ChunkCache,
+    chunks: BTreeMap<Node, Chunk>,
+    selected: Vec<Node>,
+    plan: CachePlan,
+    jobs: Option<(Upload, u32)>,
+}
+
+impl Chunks {
+    pub(super) fn new(device: &Arc<Device>, quads: u32) -> Result<Self> {
+        Ok(Self {
+            pipeline: ComputePipeline::new(device, &shader::TERRAIN_VERTICES, "terrain_vertices")?,
+            quads,
+            indices: None,
+            cache: ChunkCache::new(KEEP_FRAMES, MAX_IDLE),
+            chunks: BTreeMap::new(),
+            selected: Vec::new(),
+            plan: CachePlan::default(),
+            jobs: None,
+        })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.chunks.len()
+    }
+
+    pub(super) fn plan(&mut self, selected: Vec<Node>, frame: u64) {
+        self.plan = self.cache.update(&selected, frame);
+        self.selected = selected;
+    }
+
+    /// Frees what the plan evicts, and takes what is kept but not drawn out of the instances.
+    pub(super) fn evict(&mut self, gpu: &mut GpuScene, geometry: &mut GeometryPool) -> Result<()> {
+        for node in std::mem::take(&mut self.plan.evict) {
+            if let Some(chunk) = self.chunks.remove(&node) {
+                remove(chunk, gpu, geometry)?;
+            }
+        }
+        let drawn: std::collections::BTreeSet<Node> = self.selected.iter().copied().collect();
+        for (node, chunk) in &mut self.chunks {
+            if !drawn.contains(node)
+                && let Some(set) = chunk.instance.take()
+            {
+                gpu.remove_instances(set)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes what is missing and puts every selected node into the instances.
+    pub(super) fn create(
+        &mut self,
+        params: &LodParams,
+        surface: &Surface,
+        gpu: &mut GpuScene,
+        geometry: &mut GeometryPool,
+        ring: &mut UploadRing,
+    ) -> Result<()> {
+        let indices = match self.indices {
+            Some(indices) => indices,
+            None => *self.indices.insert(geometry.upload_indices(&grid_indices(self.quads))?),
+        };
+        let (first_index, index_count) = geometry.index_range(indices)?;
+        let side = self.quads + 1;
+        let mut jobs = Vec::with_capacity(self.plan.create.len());
+        for node in std::mem::take(&mut self.plan.create) {
+            let vertices =
+                geometry.allocate_vertices(side * side * CHUNK_VERTEX_WORDS).inspect_err(|_| {
+                    self.cache.forget(node);
+                })?;
+            let first_vertex_word = geometry.first_vertex_word(vertices)?;
+            let [x, z] = node.corner(params);
+            let cell = params.cell_size(node.level);
+            let data = primitive(params, surface, node, (first_index, index_count), first_vertex_word);
+            let primitive = gpu.add_primitive(data)?;
+            self.chunks.insert(node, Chunk { vertices, primitive, instance: None });
+            jobs.push(ChunkJob { corner: [x, z], cell, first_word: first_vertex_word });
+        }
+        for node in &self.selected {
+            if let Some(chunk) = self.chunks.get_mut(node)
+                && chunk.instance.is_none()
+            {
+                let [x, z] = node.corner(params);
+                let transform = [[1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, z]];
+                let desc = InstanceDesc {
+                    primitive: chunk.primitive,
+                    transform,
+                    tint: [1.0; 3],
+                    random: 0.0,
+                    fades: false,
+                };
+                chunk.instance = Some(gpu.add_instances(&[desc])?);
+            }
+        }
+        self.jobs = match jobs.len() {
+            0 => None,
+            count => Some((ring.write(bytemuck::cast_slice(&jobs))?, count as u32)),
+        };
+        Ok(())
+    }
+
+    pub(super) fn record(
+        &mut self,
+        encoder: &mut CommandEncoder,
+        geometry: &GeometryPool,
+        terrain_slot: u32,
+    ) {
+        let Some((upload, count)) = self.jobs.take() else { return };
+        encoder.begin_label("TerrainVertices");
+        let side = self.quads + 1;
+        let groups = self.pipeline.groups([side * side, 1, 1])[0];
+        // A dispatch has at most 65535 groups an axis; one chunk a group on y.
+        let mut first = 0;
+        while first < count {
+            let batch = (count - first).min(65_535);
+            let push = ChunkVerticesPush {
+                terrain_slot,
+                jobs_slot: upload.slot,
+                first_job: (upload.offset / size_of::<ChunkJob>() as u64) as u32 + first,
+                vertices_slot: geometry.vertices().slot().unwrap_or_default(),
+                side,
+            };
+            encoder.dispatch(&self.pipeline, &push, [groups, batch, 1]);
+            first += batch;
+        }
+        encoder.end_label();
+    }
+
+    pub(super) fn remove_all(&mut self, gpu: &mut GpuScene, geometry: &mut GeometryPool) -> Result<()> {
+        for (node, chunk) in std::mem::take(&mut self.chunks) {
+            self.cache.forget(node);
+            remove(chunk, gpu, geometry)?;
+        }
+        if let Some(indices) = self.indices.take() {
+            geometry.free_indices(indices)?;
+        }
+        Ok(())
+    }
+}
+
+fn remove(chunk: Chunk, gpu: &mut GpuScene, geometry: &mut GeometryPool) -> Result<()> {
+    if let Some(set) = chunk.instance {
+        gpu.remove_instances(set)?;
+    }
+    gpu.remove_primitive(chunk.primitive)?;
+    geometry.free_vertices(chunk.vertices)
+}
+
+fn primitive(
+    params: &LodParams,
+    surface: &Surface,
+    node: Node,
+    (first_index, index_count): (u32, u32),
+    first_vertex_word: u32,
+) -> PrimitiveData {
+    let [x, z] = node.corner(params);
+    let size = params.size(node.level);
+    let (low, high) = surface.height_bounds(x, z, x + size, z + size);
+    let morph = params.morph(node.level);
+    PrimitiveData {
+        bounds_centre: [size * 0.5, (low + high) * 0.5, size * 0.5],
+        kind: PrimitiveKind::TerrainChunk as u32,
+        bounds_extent: [size * 0.5, (high - low) * 0.5, size * 0.5],
+        first_vertex_word,
+        first_index,
+        index_count,
+        morph_start: morph.start,
+        morph_end: morph.end,
+        colour: [1.0; 3],
+        parameter: params.cell_size(node.level),
+    }
+}
+
+/// Two counter-clockwise triangles (seen from above) a cell.
+fn grid_indices(quads: u32) -> Vec<u32> {
+    let side = quads + 1;
+    let mut indices = Vec::with_capacity((quads * quads * 6) as usize);
+    for j in 0..quads {
+        for i in 0..quads {
+            let a = j * side + i;
+            let (b, c, d) = (a + 1, a + side, a + side + 1);
+            indices.extend([a, c, b, b, c, d]);
+        }
+    }
+    indices
+}

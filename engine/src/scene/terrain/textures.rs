@@ -1,0 +1,214 @@
+//! The maps that shaders read of a terrain, and the constants that say how.
+
+use std::sync::Arc;
+
+use ash::vk::{BufferUsageFlags, Format, ImageUsageFlags};
+
+use super::TerrainDesc;
+use super::detail::{LAYERS, SIZE, f32_to_f16};
+use super::light::{LightMaps, SUN_RADIUS};
+use super::surface::Surface;
+use crate::memory::staging::upload_images;
+use crate::vk::layout::gpu_struct;
+use crate::vk::{Buffer, Device, Image, ImageDesc, Location, Result, Slot};
+
+gpu_struct! {
+    /// One layer of the detail texture.
+    pub struct TerrainLayer {
+        /// Side of a tile, metres.
+        pub period: f32,
+        /// Strength beside the other layers.
+        pub gain: f32,
+        /// Cosine and sine of its turn.
+        pub rotation: [f32; 2],
+        /// Where the world's origin lies, in tiles.
+        pub offset: [f32; 2],
+        /// To 32 bytes.
+        pub padding: [f32; 2],
+    }
+
+    /// How shaders read a terrain.
+    pub struct TerrainConstants {
+        /// Half the map's extent on x and z, metres.
+        pub half_extent: [f32; 2],
+        /// Distance between samples on x and z, metres.
+        pub pixel_size: [f32; 2],
+        /// Samples on x and z.
+        pub map_size: [f32; 2],
+        /// Least and greatest height, metres.
+        pub height_range: [f32; 2],
+        /// Slot of the spline's coefficients (`R32_SFLOAT`).
+        pub coefficients_slot: u32,
+        /// Slot of the slope map: slope on x and z, curvature (`RGBA16_SFLOAT`).
+        pub slope_slot: u32,
+        /// Slot of the light map: shadow height as two halves that add up, penumbra, sky visibility.
+        pub light_slot: u32,
+        /// Slot of the detail texture.
+        pub detail_slot: u32,
+        /// Height amplitude of the detail on flat and on steep ground, as a share of a layer's period.
+        pub flat_strength: f32,
+        /// See `flat_strength`.
+        pub steep_strength: f32,
+        /// Least half height of the shadow's edge, metres.
+        pub softness: f32,
+        /// Mips of the detail texture.
+        pub detail_levels: f32,
+        /// The detail's layers, coarsest first.
+        pub layers: [TerrainLayer; LAYERS],
+    }
+
+    /// One chunk whose vertices are to be made.
+    pub struct ChunkJob {
+        /// North-west corner, metres.
+        pub corner: [f32; 2],
+        /// Side of a cell, metres.
+        pub cell: f32,
+        /// First word of its vertices.
+        pub first_word: u32,
+    }
+}
+
+/// Images, constants and their slots. The images live as long as their slots do.
+#[derive(Debug)]
+pub(super) struct Textures {
+    _slots: Vec<Slot>,
+    constants_slot: Slot,
+    _constants: Buffer,
+    _images: Vec<Image>,
+}
+
+impl Textures {
+    pub(super) fn new(
+        device: &Arc<Device>,
+        surface: &Surface,
+        light: &LightMaps,
+        desc: &TerrainDesc,
+    ) -> Result<Self> {
+        let (width, height) = surface.size();
+        let image = |name, format, extent, mips| {
+            let usage = ImageUsageFlags::SAMPLED | ImageUsageFlags::TRANSFER_DST;
+            Image::committed(device, name, ImageDesc { mips, ..ImageDesc::new_2d(format, extent, usage) })
+        };
+        let mips = (width.max(height)).ilog2() + 1;
+        let detail = surface.detail().texture();
+        let detail_levels = detail.level_count() as u32;
+        let map = [width, height];
+        let images = vec![
+            image("Terrain.Coefficients", Format::R32_SFLOAT, map, 1)?,
+            image("Terrain.Slope", Format::R16G16B16A16_SFLOAT, map, mips)?,
+            image("Terrain.Light", Format::R16G16B16A16_SFLOAT, map, mips)?,
+            image("Terrain.Detail", Format::R16G16B16A16_SFLOAT, [SIZE as u32; 2], detail_levels)?,
+        ];
+        let slope = half_mips(slope_map(surface, light), width, height, mips);
+        let light_map = half_mips(light_map(light, desc), width, height, mips);
+        let bytes = |levels: &'_ [Vec<[u16; 4]>]| -> Vec<Vec<u8>> {
+            levels.iter().map(|l| bytemuck::cast_slice(l).to_vec()).collect()
+        };
+        let (slope, light_map) = (bytes(&slope), bytes(&light_map));
+        let detail_mips: Vec<&[u8]> =
+            (0..detail.level_count()).map(|level| bytemuck::cast_slice(detail.level(level))).collect();
+        upload_images(
+            device,
+            &[
+                (&images[0], vec![bytemuck::cast_slice(surface.coefficients())]),
+                (&images[1], slope.iter().map(Vec::as_slice).collect()),
+                (&images[2], light_map.iter().map(Vec::as_slice).collect()),
+                (&images[3], detail_mips),
+            ],
+        )?;
+        let slots = images.iter().map(|i| device.bind_texture(i)).collect::<Result<Vec<_>>>()?;
+        let constants = constants(surface, &slots, detail_levels);
+        let bytes = size_of::<TerrainConstants>() as u64;
+        let usage = BufferUsageFlags::STORAGE_BUFFER;
+        let buffer = Buffer::committed(device, "Terrain.Constants", bytes, usage, Location::Upload)?;
+        buffer.write_mapped(0, bytemuck::bytes_of(&constants))?;
+        let constants_slot = device.bind_buffer(&buffer, bytes)?;
+        Ok(Self { _slots: slots, constants_slot, _constants: buffer, _images: images })
+    }
+
+    pub(super) fn constants_slot(&self) -> u32 {
+        self.constants_slot.index()
+    }
+}
+
+fn constants(surface: &Surface, slots: &[Slot], detail_levels: u32) -> TerrainConstants {
+    let half = surface.half_extent();
+    let (width, height) = surface.size();
+    let params = surface.detail().params();
+    let (low, high) = surface.height_bounds(-half.x, -half.y, half.x, half.y);
+    let pixel = surface.pixel_size();
+    TerrainConstants {
+        half_extent: half.into(),
+        pixel_size: pixel.into(),
+        map_size: [width as f32, height as f32],
+        height_range: [low, high],
+        coefficients_slot: slots[0].index(),
+        slope_slot: slots[1].index(),
+        light_slot: slots[2].index(),
+        detail_slot: slots[3].index(),
+        flat_strength: params.flat,
+        steep_strength: params.steep,
+        // The grid is coarse: half of what a 45 degree slope rises in an eighth of a sample.
+        softness: (pixel.x * pixel.y).sqrt() / 16.0,
+        detail_levels: detail_levels as f32,
+        layers: params.layers.map(|layer| TerrainLayer {
+            period: layer.period,
+            gain: layer.gain,
+            rotation: layer.rotation.into(),
+            offset: layer.offset.into(),
+            padding: [0.0; 2],
+        }),
+    }
+}
+
+/// Slope on x and z, curvature, nothing.
+fn slope_map(surface: &Surface, light: &LightMaps) -> Vec<[f32; 4]> {
+    let (width, height) = surface.size();
+    let (half, pixel) = (surface.half_extent(), surface.pixel_size());
+    let mut texels = Vec::with_capacity((width * height) as usize);
+    for row in 0..height {
+        for column in 0..width {
+            let (x, z) = (column as f32 * pixel.x - half.x, row as f32 * pixel.y - half.y);
+            let slope = surface.base_gradient(x, z);
+            let curvature = light.curvature.get(texels.len()).copied().unwrap_or_default();
+            texels.push([slope.x, slope.y, curvature, 0.0]);
+        }
+    }
+    texels
+}
+
+/// Shadow height as two halves that add up (one would be metres off), penumbra in metres, sky visibility.
+fn light_map(light: &LightMaps, desc: &TerrainDesc) -> Vec<[f32; 4]> {
+    let horizontal = (desc.sun.x * desc.sun.x + desc.sun.z * desc.sun.z).max(1e-6);
+    let maps = light.shadow_height.iter().zip(&light.occluder_distance).zip(&light.sky_visibility);
+    maps.map(|((&shadow, &distance), &sky)| {
+        let high = super::detail::f16_to_f32(f32_to_f16(shadow));
+        [high, shadow - high, distance * SUN_RADIUS / horizontal, sky]
+    })
+    .collect()
+}
+
+/// A chain of mips by box filter, as half floats. Odd sizes round down, as Vulkan's do.
+fn half_mips(finest: Vec<[f32; 4]>, width: u32, height: u32, mips: u32) -> Vec<Vec<[u16; 4]>> {
+    let (mut width, mut height) = (width as usize, height as usize);
+    let mut level = finest;
+    let mut chain = Vec::with_capacity(mips as usize);
+    for mip in 0..mips {
+        chain.push(level.iter().map(|texel| texel.map(f32_to_f16)).collect());
+        if mip + 1 == mips {
+            break;
+        }
+        let (w, h) = ((width / 2).max(1), (height / 2).max(1));
+        let mut next = Vec::with_capacity(w * h);
+        for y in 0..h {
+            for x in 0..w {
+                let (x1, y1) = ((2 * x + 1).min(width - 1), (2 * y + 1).min(height - 1));
+                let four = [(2 * x, 2 * y), (x1, 2 * y), (2 * x, y1), (x1, y1)];
+                let four = four.map(|(x, y)| level[y.min(height - 1) * width + x.min(width - 1)]);
+                next.push(std::array::from_fn(|c| four.iter().map(|t| t[c]).sum::<f32>() * 0.25));
+            }
+        }
+        (width, height, level) = (w, h, next);
+    }
+    chain
+}

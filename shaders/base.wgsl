@@ -1,0 +1,129 @@
+// The base pass: every primitive that is not culled, lit by the sun and the sky, into linear light.
+//!include lib/bindless.wgsl
+//!include lib/frame.wgsl
+//!include lib/scene.wgsl
+//!include lib/terrain.wgsl
+//!include lib/atmosphere.wgsl
+//!include lib/ground.wgsl
+
+struct BasePush {
+    frames_slot: u32,
+    frame_index: u32,
+}
+var<immediate> pc: BasePush;
+
+struct Varyings {
+    @invariant @builtin(position) clip: vec4<f32>,
+    // Relative to the camera, metres: exact where it matters.
+    @location(0) relative: vec3<f32>,
+    @location(1) normal: vec3<f32>,
+    @location(2) colour: vec3<f32>,
+    @location(3) @interpolate(flat) instance: u32,
+}
+
+fn octahedral(packed: u32) -> vec3<f32> {
+    let p = unpack2x16snorm(packed);
+    let y = 1.0 - abs(p.x) - abs(p.y);
+    let fold = select(vec2(-1.0), vec2(1.0), p >= vec2(0.0)) * (1.0 - abs(p.yx));
+    let xz = select(fold, p, y >= 0.0);
+    return normalize(vec3(xz.x, y, xz.y));
+}
+
+fn vertex_word(slot: u32, word: u32) -> u32 {
+    return words[slot].data[word];
+}
+
+@vertex
+fn base_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) instance_index: u32) -> Varyings {
+    let f = &frames[pc.frames_slot].data[pc.frame_index];
+    let instance = instances[(*f).instances_slot].data[instance_index];
+    let primitive = primitives[(*f).primitives_slot].data[instance.primitive];
+    let slot = (*f).vertices_slot;
+    let camera = (*f).camera;
+    var out: Varyings;
+    out.instance = instance_index;
+    if primitive.kind == KIND_TERRAIN_CHUNK {
+        // The twin of LodParams::vertex: both sides of an edge compute the same numbers.
+        let limit = terrains[(*f).terrain_slot].data[0].half_extent;
+        let side = u32(2.0 * primitive.bounds_extent.x / primitive.parameter + 0.5) + 1u;
+        let ij = vec2(vertex % side, vertex / side);
+        let corner = vec2(instance.transform[0].w, instance.transform[2].w);
+        let p = corner + vec2<f32>(ij) * primitive.parameter;
+        let to = p - camera.xz;
+        let d = sqrt(to.x * to.x + to.y * to.y + (*f).camera_height * (*f).camera_height);
+        let morph = clamp((d - primitive.morph_start) / (primitive.morph_end - primitive.morph_start), 0.0, 1.0);
+        let moved = clamp(p - vec2<f32>(ij % 2u) * primitive.parameter * morph, -limit, limit);
+        let word = primitive.first_vertex_word + vertex * 2u;
+        let height = bitcast<f32>(vertex_word(slot, word));
+        let parent = bitcast<f32>(vertex_word(slot, word + 1u));
+        let y = height * (1.0 - morph) + parent * morph;
+        out.relative = vec3(moved.x, y, moved.y) - camera;
+        out.normal = vec3(0.0, 1.0, 0.0);
+        out.colour = vec3(1.0);
+    } else {
+        let word = primitive.first_vertex_word + vertex * 6u;
+        var position = vec3(
+            bitcast<f32>(vertex_word(slot, word)), bitcast<f32>(vertex_word(slot, word + 1u)),
+            bitcast<f32>(vertex_word(slot, word + 2u)),
+        );
+        let normal = octahedral(vertex_word(slot, word + 3u));
+        let rows = instance.transform;
+        let place = vec3(rows[0].w, rows[1].w, rows[2].w) - camera;
+        if (instance.flags & INSTANCE_FADES) != 0u {
+            // Shrinks before culling takes it: nothing pops.
+            let size = length(primitive.bounds_extent * length(rows[0].xyz));
+            let pixels = size * (*f).pixels_per_metre / max(length(place), 1e-3);
+            position *= smoothstep(0.7, 1.6, pixels);
+        }
+        out.relative = vec3(dot(rows[0].xyz, position), dot(rows[1].xyz, position), dot(rows[2].xyz, position)) + place;
+        out.normal = normalize(vec3(dot(rows[0].xyz, normal), dot(rows[1].xyz, normal), dot(rows[2].xyz, normal)));
+        out.colour =
+            primitive.colour * unpack4x8unorm(vertex_word(slot, word + 4u)).rgb
+            * payloads[(*f).payloads_slot].data[instance_index].tint;
+    }
+    out.clip = (*f).view_projection * vec4(out.relative, 1.0);
+    return out;
+}
+
+@fragment
+fn base_fragment(in: Varyings) -> @location(0) vec4<f32> {
+    let f = &frames[pc.frames_slot].data[pc.frame_index];
+    let instance = instances[(*f).instances_slot].data[in.instance];
+    let kind = primitives[(*f).primitives_slot].data[instance.primitive].kind;
+    let world = in.relative + (*f).camera;
+    // Derivatives outside of branches; below, textures are sampled with explicit gradients.
+    let dx = dpdx(in.relative);
+    let dy = dpdy(in.relative);
+    let has_terrain = (*f).terrain_slot != 0xffffffffu;
+    var normal = normalize(in.normal);
+    var albedo = in.colour;
+    var sun_visibility = 1.0;
+    var sky_visibility = 1.0;
+    if has_terrain {
+        let light = terrain_light((*f).terrain_slot, (*f).sampler_slot, world, dx, dy);
+        sun_visibility = light.x;
+        sky_visibility = light.y;
+    }
+    if kind == KIND_TERRAIN_CHUNK {
+        let ground = ground_surface((*f).terrain_slot, (*f).sampler_slot, world, dx, dy, length(in.relative));
+        normal = ground.normal;
+        albedo = ground.albedo;
+        sky_visibility *= ground.occlusion;
+    }
+    let sun = (*f).sun;
+    let sun_colour = (*f).sun_colour;
+    let sky_colour = (*f).sky_colour;
+    let facing = max(dot(normal, sun), 0.0);
+    // The sky is brighter above than at the horizon's far side; the ground bounces a little warm light.
+    let upward = 0.5 + 0.5 * normal.y;
+    let side = 0.5 + 0.5 * dot(normal, normalize(vec3(sun.x, 0.0, sun.z)));
+    let ambient = sky_colour * (0.32 * upward + 0.16) + sun_colour * (0.02 + 0.035 * side) ;
+    var light = albedo * (sun_colour * facing * sun_visibility + ambient * sky_visibility);
+    let view = normalize(in.relative);
+    let depth = haze_depth(
+        (*f).camera.y - (*f).haze_base, in.relative, (*f).haze_density, (*f).haze_height,
+    );
+    let through = exp(-depth * vec3(0.85, 1.0, 1.22));
+    light = light * through + haze_radiance(view, sun, sun_colour, sky_colour) * (1.0 - through);
+    return vec4(light, 1.0);
+}

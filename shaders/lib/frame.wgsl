@@ -1,0 +1,39 @@
+// What is the same for a whole frame, as in engine/src/render/constants.rs.
+
+struct FrameConstants {
+    // From positions relative to the camera to clip space; reversed depth.
+    view_projection: mat4x4<f32>,
+    // Planes relative to the camera: left, right, bottom, top, near.
+    frustum: array<vec4<f32>, 5>,
+    camera: vec3<f32>,
+    // Camera's height above the ground below it, for the terrain's level of detail.
+    camera_height: f32,
+    sun: vec3<f32>,
+    // Pixels that one metre covers at a distance of one metre.
+    pixels_per_metre: f32,
+    // View directions of the screen's corners: centre, and the steps to the right and down edge.
+    view_centre: vec3<f32>,
+    exposure: f32,
+    view_right: vec3<f32>,
+    time: f32,
+    view_down: vec3<f32>,
+    frame: u32,
+    sun_colour: vec3<f32>,
+    haze_density: f32,
+    sky_colour: vec3<f32>,
+    haze_height: f32,
+    // Height from which haze is measured, metres.
+    haze_base: f32,
+    instance_count: u32,
+    primitives_slot: u32,
+    instances_slot: u32,
+    payloads_slot: u32,
+    vertices_slot: u32,
+    terrain_slot: u32,
+    sampler_slot: u32,
+    resolution: vec2<f32>,
+    padding: vec2<f32>,
+}
+
+struct Frames { data: array<FrameConstants> }
+@group(0) @binding(1) var<storage, read> frames: binding_array<Frames>;

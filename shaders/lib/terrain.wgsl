@@ -1,0 +1,43 @@
+// A terrain as shaders read it: engine/src/scene/terrain/textures.rs. The formulas are those of the CPU twins,
+// scene/terrain/surface and scene/terrain/detail.
+
+struct TerrainLayer {
+    period: f32,
+    gain: f32,
+    rotation: vec2<f32>,
+    offset: vec2<f32>,
+    padding: vec2<f32>,
+}
+
+struct TerrainConstants {
+    half_extent: vec2<f32>,
+    pixel_size: vec2<f32>,
+    map_size: vec2<f32>,
+    height_range: vec2<f32>,
+    coefficients_slot: u32,
+    slope_slot: u32,
+    light_slot: u32,
+    detail_slot: u32,
+    // Amplitude on flat and on steep ground, as a share of a layer's period.
+    flat_strength: f32,
+    steep_strength: f32,
+    softness: f32,
+    detail_levels: f32,
+    layers: array<TerrainLayer, 4>,
+}
+
+struct Terrains { data: array<TerrainConstants> }
+@group(0) @binding(5) var<storage, read> terrains: binding_array<Terrains>;
+
+// How much the detail grows with steepness: 0 on flats, 1 from 45 degrees on.
+fn slope_factor(slope: vec2<f32>) -> f32 {
+    let t = clamp((length(slope) - 0.05) / 0.95, 0.0, 1.0);
+    return t * t * (3.0 - 2.0 * t);
+}
+
+// Texture coordinates of the maps (one texel a sample) for a place in the world.
+fn map_uv(terrain: u32, p: vec2<f32>) -> vec2<f32> {
+    let size = terrains[terrain].data[0].map_size;
+    let place = clamp(p / terrains[terrain].data[0].pixel_size + (size - 1.0) * 0.5, vec2(0.0), size - 1.0);
+    return (place + 0.5) / size;
+}
