@@ -150,6 +150,8 @@ impl GrowableBuffer {
         if usage.contains(BufferUsageFlags::STORAGE_BUFFER) {
             capacity = clamp_capacity(capacity, limits.max_storage_buffer_range, DEFAULT_TILE_BYTES);
         }
+        // The budget counts what the buffer takes. No overflow: it was just cut to a multiple of the tile.
+        let capacity = capacity.next_multiple_of(DEFAULT_TILE_BYTES);
         if capacity < desc.capacity {
             log::info!(
                 "{}: {} bytes of addresses asked for, cut to the device's limit of {capacity}",
@@ -225,7 +227,6 @@ impl GrowableBuffer {
                 Buffer::committed(device, desc.name, DEFAULT_TILE_BYTES, usage, crate::vk::Location::Device)?;
             return Ok((buffer, DEFAULT_TILE_BYTES, 0));
         }
-        let capacity = capacity.next_multiple_of(DEFAULT_TILE_BYTES);
         let buffer = Buffer::reserved(device, desc.name, capacity, usage, desc.aliased)?;
         let needs = buffer.requirements();
         let memory_type = device.chunk_memory_type(needs.memory_types)?;
@@ -257,7 +258,6 @@ impl GrowableBuffer {
     pub fn commit(&mut self, bytes: u64) -> Result<bool> {
         profiling::scope!("CommitReservedResource");
         let started = Instant::now();
-        self.take_back_pending(bytes)?;
         let named = |source| Error::Plan { name: self.name.clone(), source };
         let plan = self.state().watermark.plan_commit(bytes).map_err(named)?;
         if plan.is_empty() {
@@ -266,9 +266,10 @@ impl GrowableBuffer {
         }
         log::debug!("{}: {plan}", self.name);
         if self.fallback {
+            // Copies are recorded in order, so several commits before a flush are a chain of them.
             self.recreate(&plan)?;
         } else {
-            self.bind(&plan)?;
+            self.bind(bytes)?;
         }
         let mut state = self.state();
         state.requested = bytes;
@@ -297,77 +298,106 @@ impl GrowableBuffer {
         Ok(moved)
     }
 
-    /// A second commit before the flush replaces the first: a tile must appear once in a batch, and growth
-    /// over tiles whose unbind is pending would be bound before it is unbound.
-    fn take_back_pending(&mut self, bytes: u64) -> Result<()> {
-        if self.fallback {
-            return Ok(()); // Copies are recorded in order: a chain of them is right.
-        }
-        // Only a request that can be planned may undo what was planned before it.
+    /// Takes the chunks that a commit needs and queues its binds.
+    ///
+    /// A second commit before the flush replaces the first, planned anew from the state that is bound: a tile must
+    /// appear once in a batch, and growth over tiles whose unbind is pending would be bound before it is unbound.
+    fn bind(&self, bytes: u64) -> Result<()> {
         let named = |source| Error::Plan { name: self.name.clone(), source };
-        self.state().watermark.plan_commit(bytes).map_err(named)?;
         let mut inner = self.shared.lock();
-        let Some(pending) = inner.take_pending(&self.buffer) else { return Ok(()) };
         let mut state = self.state();
-        let former = pending.undo.chunks;
-        let fresh: Vec<_> =
-            state.chunks.iter().filter(|c| !former.iter().any(|f| Arc::ptr_eq(f, c))).cloned().collect();
-        state.restore(pending.undo.watermark, former);
-        fresh.into_iter().for_each(|chunk| inner.cache.give(chunk, self.shared.knobs.chunk_bytes));
+        let replaced = inner.take_pending(&self.buffer);
+        let (bound, bound_chunks) = match &replaced {
+            Some(pending) => (&pending.undo.watermark, &pending.undo.chunks),
+            None => (&state.watermark, &state.chunks),
+        };
+        let tile = bound.layout().tile_bytes();
+        let mut unused: Vec<Arc<DeviceMemory>> = state
+            .chunks
+            .iter()
+            .filter(|c| !bound_chunks.iter().any(|b| Arc::ptr_eq(b, c)))
+            .cloned()
+            .collect();
+        let planned = bound.plan_commit(bytes).map_err(named).and_then(|plan| {
+            let mut watermark = bound.clone();
+            apply(&mut watermark, &plan, &self.name)?;
+            let sizes: Vec<u64> = plan.new_chunks.iter().map(|chunk| chunk.tiles * tile).collect();
+            Ok((plan, watermark, self.take_chunks(&mut inner, &sizes, &mut unused)?))
+        });
+        let (plan, watermark, taken) = match planned {
+            Ok(planned) => planned,
+            Err(error) => {
+                // The buffer is as it was, and so is the commit that waits for the flush.
+                replaced.into_iter().for_each(|pending| inner.push(pending));
+                return Err(error);
+            }
+        };
+        let mut chunks = bound_chunks.clone();
+        // A plan's indexes of freed chunks are those of the chunks before it; new chunks come after them.
+        let freed = chunks.split_off(plan.freed_chunks.start.min(chunks.len()));
+        chunks.extend(taken);
+        let bind = |tiles: std::ops::Range<u64>, memory| MemoryBind {
+            resource_offset: tiles.start * tile,
+            size: (tiles.end - tiles.start) * tile,
+            memory,
+        };
+        let binds = plan
+            .binds
+            .iter()
+            .map(|b| bind(b.tile..b.tile + b.count, Some((chunks[b.chunk].raw(), b.chunk_tile * tile))));
+        let binds: Vec<_> = binds.collect();
+        let unbinds: Vec<_> = plan.unbound_tiles().map(|tiles| bind(tiles, None)).into_iter().collect();
+        // Everything past the lowest line since the last flush is new to the caller, bound anew or not.
+        let lowest = replaced.as_ref().map_or(plan.from_tiles, |p| p.lowest_tiles).min(plan.target_tiles);
+        let clear = (self.contents == Contents::Zeroed && plan.target_tiles > lowest)
+            .then(|| (lowest * tile, (plan.target_tiles - lowest) * tile));
+        let undo = match replaced {
+            Some(pending) => pending.undo,
+            None => Undo {
+                state: Arc::downgrade(&self.state),
+                watermark: state.watermark.clone(),
+                chunks: state.chunks.clone(),
+            },
+        };
+        state.restore(watermark, chunks);
+        drop(state);
+        unused.into_iter().for_each(|chunk| inner.cache.give(chunk, self.shared.knobs.chunk_bytes));
+        // Pushed even when nothing is left to bind: the next commit must know the lowest line.
+        let buffer = self.buffer.clone();
+        let lowest_tiles = lowest;
+        inner.push(Pending { buffer, binds, unbinds, freed, copy: None, clear, lowest_tiles, undo });
         Ok(())
     }
 
-    /// Takes the chunks a plan needs and queues its binds.
-    fn bind(&mut self, plan: &Plan) -> Result<()> {
-        let tile = self.state().watermark.layout().tile_bytes();
-        let mut inner = self.shared.lock();
-        let mut taken: Vec<Arc<DeviceMemory>> = Vec::with_capacity(plan.new_chunks.len());
-        for chunk in &plan.new_chunks {
-            let memory =
-                inner.cache.take(&self.shared.device, &self.name, chunk.tiles * tile, self.memory_type);
-            match memory {
-                Ok(memory) => taken.push(memory),
+    /// One chunk a size: of those that `unused` has, of the cache, or new. All or none.
+    fn take_chunks(
+        &self,
+        inner: &mut Inner,
+        sizes: &[u64],
+        unused: &mut Vec<Arc<DeviceMemory>>,
+    ) -> Result<Vec<Arc<DeviceMemory>>> {
+        let mut taken = Vec::with_capacity(sizes.len());
+        let mut rest = unused.clone();
+        let mut from_cache = Vec::new();
+        for &bytes in sizes {
+            if let Some(found) = rest.iter().position(|c| c.bytes() == bytes) {
+                taken.push(rest.remove(found));
+                continue;
+            }
+            match inner.cache.take(&self.shared.device, &self.name, bytes, self.memory_type) {
+                Ok(memory) => {
+                    from_cache.push(memory.clone());
+                    taken.push(memory);
+                }
                 Err(error) => {
-                    // Half-way: what was taken goes back, the buffer is as it was.
-                    taken.drain(..).for_each(|c| inner.cache.give(c, self.shared.knobs.chunk_bytes));
+                    let full = self.shared.knobs.chunk_bytes;
+                    from_cache.into_iter().for_each(|chunk| inner.cache.give(chunk, full));
                     return Err(error.into());
                 }
             }
         }
-        let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let undo = Undo {
-            state: Arc::downgrade(&self.state),
-            watermark: state.watermark.clone(),
-            chunks: state.chunks.clone(),
-        };
-        state.chunks.extend(taken);
-        let binds = plan
-            .binds
-            .iter()
-            .map(|b| MemoryBind {
-                resource_offset: b.tile * tile,
-                size: b.count * tile,
-                memory: Some((state.chunks[b.chunk].raw(), b.chunk_tile * tile)),
-            })
-            .collect();
-        let unbinds = plan
-            .unbound_tiles()
-            .map(|range| MemoryBind {
-                resource_offset: range.start * tile,
-                size: (range.end - range.start) * tile,
-                memory: None,
-            })
-            .into_iter()
-            .collect();
-        let keep = plan.freed_chunks.start.min(state.chunks.len());
-        let freed = state.chunks.split_off(keep);
-        let clear = (self.contents == Contents::Zeroed && plan.target_tiles > plan.from_tiles)
-            .then(|| (plan.from_tiles * tile, (plan.target_tiles - plan.from_tiles) * tile));
-        let pending = Pending { buffer: self.buffer.clone(), binds, unbinds, freed, copy: None, clear, undo };
-        apply(&mut state.watermark, plan, &self.name)?;
-        drop(state);
-        inner.push(pending);
-        Ok(())
+        *unused = rest;
+        Ok(taken)
     }
 
     /// The fallback: a new buffer of the target size, a copy of what stays, a new slot.
@@ -395,6 +425,7 @@ impl GrowableBuffer {
             freed: Vec::new(),
             copy: Some((old, kept)),
             clear,
+            lowest_tiles: plan.target_tiles.min(plan.from_tiles),
             undo,
         });
         Ok(())

@@ -87,6 +87,8 @@ pub(super) struct Pending {
     pub(super) copy: Option<(Arc<Buffer>, u64)>,
     /// Range to clear once it is bound.
     pub(super) clear: Option<(u64, u64)>,
+    /// The lowest line, in tiles, since the last flush: what lies past it is new to the caller.
+    pub(super) lowest_tiles: u64,
     /// How to go back if the bind fails.
     pub(super) undo: Undo,
 }
@@ -166,7 +168,12 @@ impl SparseMemory {
         let needs_commands = pending.iter().any(|p| p.copy.is_some() || p.clear.is_some());
         if needs_commands {
             match encoder {
-                Some(encoder) => record(encoder, &pending),
+                Some(encoder) => {
+                    record(encoder, &pending);
+                    // The fallback's copies read what the transfer queue may still be writing.
+                    let uploads = shared.device.submitted(Timeline::Transfer);
+                    wait = wait.or((uploads.value > 0).then_some(uploads));
+                }
                 None => wait = Some(shared.submit_commands(&mut inner, &pending, wait)?),
             }
         }
@@ -242,7 +249,8 @@ impl Shared {
         pool.reset()?;
         let mut encoder = pool.begin("CommitReservedResource")?;
         record(&mut encoder, pending);
-        let waits: Vec<Point> = wait.into_iter().collect();
+        // The fallback's copies read what the transfer queue may still be writing.
+        let waits: Vec<Point> = wait.into_iter().chain([self.device.submitted(Timeline::Transfer)]).collect();
         let point = self.device.submit(Timeline::Graphics, vec![encoder.finish()?], &waits)?;
         inner.copies = Some(pool);
         Ok(point)

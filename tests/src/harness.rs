@@ -1,0 +1,161 @@
+//! One device a test: opened, used, and checked at the end.
+
+use std::sync::Arc;
+
+use ash::vk::{AccessFlags2, BufferUsageFlags, PipelineStageFlags2};
+use vasa::sparse::{SparseKnobs, SparseMemory};
+use vasa::vk::capabilities::DeviceType;
+use vasa::vk::{
+    self, Buffer, BufferCopy, CommandEncoder, CommandPool, ComputePipeline, Device, Instance,
+    InstanceOptions, Location, ObjectCounts, Point, Timeline, shader,
+};
+
+use crate::hooks;
+use crate::pattern::Pattern;
+use crate::settings::Settings;
+
+/// Any stage, any access: tests are about something else than tight barriers.
+pub const ANY: (PipelineStageFlags2, AccessFlags2) = (
+    PipelineStageFlags2::ALL_COMMANDS,
+    AccessFlags2::from_raw(AccessFlags2::MEMORY_READ.as_raw() | AccessFlags2::MEMORY_WRITE.as_raw()),
+);
+
+/// A device, and what every test does with one.
+pub struct Harness {
+    /// The device.
+    pub device: Arc<Device>,
+    settings: Settings,
+    fill: ComputePipeline,
+}
+
+/// Runs a test on a device of its own. Afterwards nothing may be left of it: no validation message, no object,
+/// no chunk, no byte.
+///
+/// # Panics
+/// When the test left something, or when there is no device and the environment forbids skips.
+pub fn on_device(test: impl FnOnce(&Harness)) {
+    let settings = Settings::from_environment();
+    let (instance, device) = match open(&settings) {
+        Ok(opened) => opened,
+        Err(error) if settings.require_driver || settings.device.is_some() => {
+            panic!("a driver is required (VASA_REQUIRE_DRIVER or VASA_DEVICE): {error}")
+        }
+        Err(error) => return settings.skip(&error.to_string()),
+    };
+    let watch = Watch(instance.clone());
+    // Made before the first count: it lives as long as the harness.
+    let fill = ComputePipeline::new(&device, &shader::FILL, "fill").unwrap();
+    let before = device.object_counts();
+    let harness = Harness { device, settings, fill };
+    hooks::reset();
+    test(&harness);
+    hooks::reset();
+    harness.settle();
+    check_nothing_left(&before, &harness.device.object_counts());
+    assert_eq!(harness.device.retiring(), 0, "the retire queue still holds something");
+    drop(harness);
+    let texts = watch.0.messages().failure_texts();
+    assert_eq!(watch.0.messages().failures(), 0, "validation said:\n{}", texts.join("\n"));
+}
+
+/// Prints what validation said when a test fails for another reason: it is often the cause.
+struct Watch(Arc<Instance>);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.messages().failure_texts().iter().for_each(|text| println!("validation: {text}"));
+        }
+    }
+}
+
+fn open(settings: &Settings) -> vk::Result<(Arc<Instance>, Arc<Device>)> {
+    let entry = hooks::entry().map_err(vk::Error::LoaderMissing)?;
+    let instance = Instance::new(InstanceOptions { entry: Some(entry), ..settings.instance() })?;
+    let device = Device::open(&instance, &settings.device())?;
+    Ok((instance, device))
+}
+
+fn check_nothing_left(before: &ObjectCounts, after: &ObjectCounts) {
+    assert_eq!(after.live, before.live, "Vulkan objects leaked");
+    assert_eq!(after.chunk_allocations, before.chunk_allocations, "chunks leaked");
+    assert_eq!(after.memory_bytes, before.memory_bytes, "bytes leaked");
+}
+
+impl Harness {
+    /// Whether buffers can grow in place here. What a test expects of the fallback goes by this.
+    pub fn in_place(&self) -> bool {
+        self.device.capabilities().sparse.growable_buffers()
+    }
+
+    /// Whether the device is a software driver.
+    pub fn is_software(&self) -> bool {
+        self.device.capabilities().device_type == DeviceType::Cpu
+    }
+
+    /// Says that the test is skipped on this device.
+    pub fn skip(&self, why: &str) {
+        self.settings.skip(&format!("{}: {why}", self.device.capabilities().name));
+    }
+
+    /// Reserved memory with small chunks (1 MiB, 16 tiles), so that buffers of few bytes have several.
+    pub fn small_chunks(&self) -> SparseMemory {
+        SparseMemory::new(&self.device, SparseKnobs { chunk_bytes: crate::MIB, ..Default::default() })
+    }
+
+    /// Records and submits. The pool goes with the recording; the retire queue keeps it as long as needed.
+    pub fn submit(&self, name: &str, waits: &[Point], record: impl FnOnce(&mut CommandEncoder)) -> Point {
+        let mut pool = CommandPool::new(&self.device, Timeline::Graphics).unwrap();
+        let mut encoder = pool.begin(name).unwrap();
+        record(&mut encoder);
+        self.device.submit(Timeline::Graphics, vec![encoder.finish().unwrap()], waits).unwrap()
+    }
+
+    /// Records the shader that writes a pattern into the words `[first, first + count)` of a slot.
+    pub fn record_fill(&self, encoder: &mut CommandEncoder, slot: u32, pattern: Pattern, words: (u64, u64)) {
+        let (first, count) = words;
+        if count == 0 {
+            return;
+        }
+        let narrow = |n: u64| u32::try_from(n).expect("tests stay below 16 GiB");
+        let groups = self.fill.groups([narrow(count), 1, 1])[0];
+        let width = groups.min(4096);
+        let push = [slot, narrow(first), narrow(count), pattern.word(first), pattern.step];
+        encoder.memory_barrier(ANY, ANY);
+        encoder.dispatch(&self.fill, &push, [width, groups.div_ceil(width), 1]);
+        encoder.memory_barrier(ANY, ANY);
+    }
+
+    /// Reads bytes of a buffer, after `waits` and everything submitted before.
+    pub fn read(&self, buffer: &Buffer, offset: u64, bytes: u64, waits: &[Point]) -> Vec<u32> {
+        let back = Buffer::committed(
+            &self.device,
+            "Readback",
+            bytes,
+            BufferUsageFlags::TRANSFER_DST,
+            Location::Readback,
+        )
+        .unwrap();
+        let done = self.submit("Readback", waits, |encoder| {
+            encoder.memory_barrier(ANY, (PipelineStageFlags2::COPY, AccessFlags2::TRANSFER_READ));
+            encoder.copy_buffer(buffer, &back, &[BufferCopy { source: offset, destination: 0, bytes }]);
+            encoder.memory_barrier(
+                (PipelineStageFlags2::COPY, AccessFlags2::TRANSFER_WRITE),
+                (PipelineStageFlags2::HOST, AccessFlags2::HOST_READ),
+            );
+        });
+        self.device.wait(&[done]).unwrap();
+        let mapped = back.mapped().expect("readback memory is mapped");
+        mapped[..bytes as usize]
+            .chunks_exact(4)
+            .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+            .collect()
+    }
+
+    /// Waits for everything and destroys what was dropped. An empty submission first: what was dropped beside
+    /// a recording that was never submitted is held until the next submission.
+    pub fn settle(&self) {
+        self.submit("Settle", &[], |_| {});
+        self.device.wait_idle().unwrap();
+    }
+}

@@ -1,0 +1,15 @@
+//! The `driver` ring: behaviour on a real Vulkan driver, by exact readback, with validation on.
+//!
+//! Every test runs as it is and with `VASA_FALLBACK=1`. Where something exists only with sparse binding, the
+//! fallback's equivalent is checked instead.
+
+mod batching;
+mod cache;
+mod chunks;
+mod contents;
+mod faults;
+mod growth;
+mod lifetime;
+mod limits;
+mod ordering;
+mod statistics;
