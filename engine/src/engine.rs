@@ -252,7 +252,7 @@ impl Engine {
         self.renderer.record(&mut encoder, &mut slot.timer, &self.scene, view, extent, self.frame, place)?;
         let mut sync = PresentSync::default();
         if let (Some(target), Some(output)) = (present, self.renderer.output()) {
-            sync = target.sync;
+            sync = target.sync.clone();
             record_present(&mut encoder, (output.raw(), output.desc().extent), target);
         }
         let waits: Vec<Point> = flushed.wait.into_iter().collect();

@@ -16,6 +16,7 @@ use super::queue_policy::{self, QueueChoice, QueuePlan, SparseQueuePolicy};
 use super::quirks::Quirks;
 use super::retire::RetireQueue;
 use super::select::{self, DeviceReport, Wanted};
+use super::surface::Surface;
 use super::timeline::{Queue, Semaphore};
 
 /// How to open a [`Device`].
@@ -27,7 +28,7 @@ pub struct DeviceOptions {
     pub mask: FeatureMask,
     /// Where sparse binds go.
     pub sparse_queue: SparseQueuePolicy,
-    /// Whether the device must present to a window.
+    /// Whether the device must be able to present; [`Device::open_for_surface`] also asks the surface.
     pub present: bool,
     /// Folder for the pipeline cache; `None` keeps none on disk.
     pub cache_folder: Option<std::path::PathBuf>,
@@ -97,10 +98,36 @@ impl Device {
     /// # Errors
     /// [`Error::NoDevice`] with a line a device, or what the driver said.
     pub fn open(instance: &Arc<Instance>, options: &DeviceOptions) -> Result<Arc<Self>> {
+        Self::open_best(instance, options, None)
+    }
+
+    /// Opens the best device that can present to a surface from its graphics queue.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] with a line a device, or what the driver said.
+    pub fn open_for_surface(
+        instance: &Arc<Instance>,
+        options: &DeviceOptions,
+        surface: &Surface,
+    ) -> Result<Arc<Self>> {
+        Self::open_best(instance, options, Some(surface))
+    }
+
+    fn open_best(
+        instance: &Arc<Instance>,
+        options: &DeviceOptions,
+        surface: Option<&Surface>,
+    ) -> Result<Arc<Self>> {
         let mut all = enumerate(instance)?;
         all.iter_mut().for_each(|(_, c)| options.mask.apply(c));
+        if let Some(surface) = surface {
+            for (physical, capabilities) in &mut all {
+                surface.judge(*physical, capabilities)?;
+            }
+        }
         let list: Vec<_> = all.iter().map(|(_, c)| c.clone()).collect();
-        let report = select::select(&list, &Wanted { name: options.name.clone(), present: options.present });
+        let present = options.present || surface.is_some();
+        let report = select::select(&list, &Wanted { name: options.name.clone(), present });
         log::debug!("devices:\n{report}");
         let chosen = report.chosen.ok_or_else(|| Error::NoDevice { report: report.to_string() })?;
         let (physical, capabilities) = all.swap_remove(chosen);

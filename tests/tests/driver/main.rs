@@ -13,4 +13,5 @@ mod growth;
 mod lifetime;
 mod limits;
 mod ordering;
+mod present;
 mod statistics;
