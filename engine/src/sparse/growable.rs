@@ -436,6 +436,11 @@ impl GrowableBuffer {
         &self.buffer
     }
 
+    /// The buffer, to be kept by a recording.
+    pub fn shared_buffer(&self) -> Arc<Buffer> {
+        self.buffer.clone()
+    }
+
     /// Its number in the bindless table (storage buffers only). Stays the same where it grows in place.
     pub fn slot(&self) -> Option<u32> {
         self.slot.as_ref().map(Slot::index)

@@ -396,11 +396,15 @@ pub fn required_features() -> &'static [&'static str] {
         "timelineSemaphore",
         "drawIndirectCount",
         "hostQueryReset",
+        "shaderStorageBufferArrayNonUniformIndexing",
+        "shaderSampledImageArrayNonUniformIndexing",
         "runtimeDescriptorArray",
         "descriptorBindingPartiallyBound",
         "descriptorBindingUpdateUnusedWhilePending",
         "descriptorBindingStorageBufferUpdateAfterBind",
         "descriptorBindingSampledImageUpdateAfterBind",
+        "robustImageAccess",
+        "shaderZeroInitializeWorkgroupMemory",
         "dynamicRendering",
         "synchronization2",
         "maintenance4",
@@ -441,12 +445,16 @@ pub fn feature_chain(
         .timeline_semaphore(true)
         .draw_indirect_count(true)
         .host_query_reset(true)
+        .shader_storage_buffer_array_non_uniform_indexing(true)
+        .shader_sampled_image_array_non_uniform_indexing(true)
         .runtime_descriptor_array(true)
         .descriptor_binding_partially_bound(true)
         .descriptor_binding_update_unused_while_pending(true)
         .descriptor_binding_storage_buffer_update_after_bind(true)
         .descriptor_binding_sampled_image_update_after_bind(true);
     let f13 = vk::PhysicalDeviceVulkan13Features::default()
+        .robust_image_access(true)
+        .shader_zero_initialize_workgroup_memory(true)
         .dynamic_rendering(true)
         .synchronization2(true)
         .maintenance4(true);

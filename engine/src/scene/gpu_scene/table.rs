@@ -176,7 +176,7 @@ impl<T: bytemuck::Pod> Table<T> {
         let index_upload = ring.write(bytemuck::cast_slice(&indices))?;
         let data_upload = ring.write(bytes)?;
         jobs.push(ScatterJob {
-            target: self.buffer.slot().unwrap_or_default(),
+            target: self.buffer.shared_buffer(),
             indices: index_upload,
             data: data_upload,
             elements: elements as u32,
@@ -188,11 +188,6 @@ impl<T: bytemuck::Pod> Table<T> {
     /// The growable buffer.
     pub fn buffer(&self) -> &GrowableBuffer {
         &self.buffer
-    }
-
-    /// Its number in the bindless table.
-    pub fn slot(&self) -> u32 {
-        self.buffer.slot().unwrap_or_default()
     }
 
     /// Bytes ever uploaded.
