@@ -125,7 +125,12 @@ impl Harness {
         let width = groups.min(4096);
         let push = [slot, narrow(first), narrow(count), pattern.word(first), pattern.step];
         encoder.memory_barrier(ANY, ANY);
-        encoder.dispatch(&self.fill, &push, [width, groups.div_ceil(width), 1]);
+        encoder.dispatch(
+            &self.fill,
+            &vasa::vk::PassBindings::default(),
+            &push,
+            [width, groups.div_ceil(width), 1],
+        );
         encoder.memory_barrier(ANY, ANY);
     }
 
