@@ -59,6 +59,8 @@ pub struct Device {
     pub(super) cache_folder: Option<std::path::PathBuf>,
     pub(super) debug: Option<ext::debug_utils::Device>,
     pub(super) swapchain: Option<khr::swapchain::Device>,
+    /// Granularity of binds of buffers, bytes, as probed; 1 without sparse binding.
+    sparse_buffer_alignment: u64,
     lost: AtomicBool,
 }
 
@@ -277,6 +279,7 @@ impl Device {
             cache_folder,
             debug,
             swapchain,
+            sparse_buffer_alignment: 1,
             lost: AtomicBool::new(false),
         };
         device.name_timelines();
@@ -299,8 +302,8 @@ impl Device {
         if !self.capabilities.sparse.growable_buffers() {
             return;
         }
-        match self.sparse_buffer_memory_types() {
-            Ok(bits) if bits != 0 => {}
+        match self.sparse_buffer_requirements() {
+            Ok(needs) if needs.memory_types != 0 => self.sparse_buffer_alignment = needs.alignment,
             Ok(_) => {
                 log::warn!(
                     "{} advertises sparse binding but has no memory type for it: not used",
@@ -321,6 +324,11 @@ impl Device {
     /// What the device can do, after masks and probes.
     pub fn capabilities(&self) -> &Capabilities {
         &self.capabilities
+    }
+
+    /// The granularity at which memory is bound to reserved buffers, in bytes, as the driver reported it.
+    pub fn sparse_buffer_alignment(&self) -> u64 {
+        self.sparse_buffer_alignment
     }
 
     /// Known faults of the driver.
