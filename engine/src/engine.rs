@@ -217,6 +217,11 @@ impl Engine {
         &mut self.scene
     }
 
+    /// The renderer.
+    pub fn renderer(&self) -> &Renderer {
+        &self.renderer
+    }
+
     /// Number of the next frame.
     pub fn frame(&self) -> u64 {
         self.frame
