@@ -1,5 +1,4 @@
 // The base pass: every primitive that is not culled, lit by the sun and the sky, into linear light.
-//!include lib/bindless.wgsl
 //!include lib/frame.wgsl
 //!include lib/scene.wgsl
 //!include lib/terrain.wgsl
@@ -7,10 +6,11 @@
 //!include lib/ground.wgsl
 
 struct BasePush {
-    frames_slot: u32,
     frame_index: u32,
 }
 var<immediate> pc: BasePush;
+
+@group(1) @binding(4) var<storage, read> vertices: array<u32>;
 
 struct Varyings {
     @invariant @builtin(position) clip: vec4<f32>,
@@ -29,22 +29,17 @@ fn octahedral(packed: u32) -> vec3<f32> {
     return normalize(vec3(xz.x, y, xz.y));
 }
 
-fn vertex_word(slot: u32, word: u32) -> u32 {
-    return words[slot].data[word];
-}
-
 @vertex
 fn base_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) instance_index: u32) -> Varyings {
-    let f = &frames[pc.frames_slot].data[pc.frame_index];
-    let instance = instances[(*f).instances_slot].data[instance_index];
-    let primitive = primitives[(*f).primitives_slot].data[instance.primitive];
-    let slot = (*f).vertices_slot;
+    let f = &frames[pc.frame_index];
+    let instance = instances[instance_index];
+    let primitive = primitives[instance.primitive];
     let camera = (*f).camera;
     var out: Varyings;
     out.instance = instance_index;
     if primitive.kind == KIND_TERRAIN_CHUNK {
         // The twin of LodParams::vertex: both sides of an edge compute the same numbers.
-        let limit = terrains[(*f).terrain_slot].data[0].half_extent;
+        let limit = terrain.half_extent;
         let side = u32(2.0 * primitive.bounds_extent.x / primitive.parameter + 0.5) + 1u;
         let ij = vec2(vertex % side, vertex / side);
         let corner = vec2(instance.transform[0].w, instance.transform[2].w);
@@ -54,8 +49,8 @@ fn base_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) inst
         let morph = clamp((d - primitive.morph_start) / (primitive.morph_end - primitive.morph_start), 0.0, 1.0);
         let moved = clamp(p - vec2<f32>(ij % 2u) * primitive.parameter * morph, -limit, limit);
         let word = primitive.first_vertex_word + vertex * 2u;
-        let height = bitcast<f32>(vertex_word(slot, word));
-        let parent = bitcast<f32>(vertex_word(slot, word + 1u));
+        let height = bitcast<f32>(vertices[word]);
+        let parent = bitcast<f32>(vertices[word + 1u]);
         let y = height * (1.0 - morph) + parent * morph;
         out.relative = vec3(moved.x, y, moved.y) - camera;
         out.normal = vec3(0.0, 1.0, 0.0);
@@ -63,10 +58,10 @@ fn base_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) inst
     } else {
         let word = primitive.first_vertex_word + vertex * 6u;
         var position = vec3(
-            bitcast<f32>(vertex_word(slot, word)), bitcast<f32>(vertex_word(slot, word + 1u)),
-            bitcast<f32>(vertex_word(slot, word + 2u)),
+            bitcast<f32>(vertices[word]), bitcast<f32>(vertices[word + 1u]),
+            bitcast<f32>(vertices[word + 2u]),
         );
-        let normal = octahedral(vertex_word(slot, word + 3u));
+        let normal = octahedral(vertices[word + 3u]);
         let rows = instance.transform;
         let place = vec3(rows[0].w, rows[1].w, rows[2].w) - camera;
         if (instance.flags & INSTANCE_FADES) != 0u {
@@ -78,8 +73,8 @@ fn base_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) inst
         out.relative = vec3(dot(rows[0].xyz, position), dot(rows[1].xyz, position), dot(rows[2].xyz, position)) + place;
         out.normal = normalize(vec3(dot(rows[0].xyz, normal), dot(rows[1].xyz, normal), dot(rows[2].xyz, normal)));
         out.colour =
-            primitive.colour * unpack4x8unorm(vertex_word(slot, word + 4u)).rgb
-            * payloads[(*f).payloads_slot].data[instance_index].tint;
+            primitive.colour * unpack4x8unorm(vertices[word + 4u]).rgb
+            * payloads[instance_index].tint;
     }
     out.clip = (*f).view_projection * vec4(out.relative, 1.0);
     return out;
@@ -87,25 +82,25 @@ fn base_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) inst
 
 @fragment
 fn base_fragment(in: Varyings) -> @location(0) vec4<f32> {
-    let f = &frames[pc.frames_slot].data[pc.frame_index];
-    let instance = instances[(*f).instances_slot].data[in.instance];
-    let kind = primitives[(*f).primitives_slot].data[instance.primitive].kind;
+    let f = &frames[pc.frame_index];
+    let instance = instances[in.instance];
+    let kind = primitives[instance.primitive].kind;
     let world = in.relative + (*f).camera;
     // Derivatives outside of branches; below, textures are sampled with explicit gradients.
     let dx = dpdx(in.relative);
     let dy = dpdy(in.relative);
-    let has_terrain = (*f).terrain_slot != 0xffffffffu;
+    let has_terrain = (*f).has_terrain != 0u;
     var normal = normalize(in.normal);
     var albedo = in.colour;
     var sun_visibility = 1.0;
     var sky_visibility = 1.0;
     if has_terrain {
-        let light = terrain_light((*f).terrain_slot, (*f).sampler_slot, world, dx, dy);
+        let light = terrain_light(world, dx, dy);
         sun_visibility = light.x;
         sky_visibility = light.y;
     }
     if kind == KIND_TERRAIN_CHUNK {
-        let ground = ground_surface((*f).terrain_slot, (*f).sampler_slot, world, dx, dy, length(in.relative));
+        let ground = ground_surface(world, dx, dy);
         normal = ground.normal;
         albedo = ground.albedo;
         sky_visibility *= ground.occlusion;

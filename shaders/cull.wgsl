@@ -3,17 +3,13 @@
 //   cull_test   thread = instance: visible? its rank in the group; the group's count
 //   cull_scan   one group: counts become offsets; the total is the draw count
 //   cull_emit   thread = instance: writes its draw at offset + rank
-//!include lib/bindless.wgsl
 //!include lib/frame.wgsl
 //!include lib/scene.wgsl
 
 struct CullPush {
-    frames_slot: u32,
+    // Place of this frame's constants.
     frame_index: u32,
-    // Words: a count a group, then a rank an instance.
-    work_slot: u32,
-    commands_slot: u32,
-    counters_slot: u32,
+    // Groups of 256 instances.
     groups: u32,
 }
 var<immediate> pc: CullPush;
@@ -29,21 +25,24 @@ struct DrawIndexedIndirectCommand {
     vertex_offset: i32,
     first_instance: u32,
 }
-struct Commands { data: array<DrawIndexedIndirectCommand> }
-@group(0) @binding(5) var<storage, read_write> commands: binding_array<Commands>;
+// A count a group, then a rank an instance.
+@group(1) @binding(5) var<storage, read_write> work: array<u32>;
+@group(1) @binding(6) var<storage, read_write> commands: array<DrawIndexedIndirectCommand>;
+// Draws, triangles.
+@group(1) @binding(7) var<storage, read_write> counters: array<atomic<u32>>;
 
 var<workgroup> shared_sums: array<u32, 256>;
 
 fn is_visible(index: u32) -> bool {
-    let f = &frames[pc.frames_slot].data[pc.frame_index];
+    let f = &frames[pc.frame_index];
     if index >= (*f).instance_count {
         return false;
     }
-    let instance = instances[(*f).instances_slot].data[index];
+    let instance = instances[index];
     if (instance.flags & INSTANCE_ALIVE) == 0u {
         return false;
     }
-    let primitive = primitives[(*f).primitives_slot].data[instance.primitive];
+    let primitive = primitives[instance.primitive];
     let c = vec4(primitive.bounds_centre, 1.0);
     let rows = instance.transform;
     let centre = vec3(dot(rows[0], c), dot(rows[1], c), dot(rows[2], c)) - (*f).camera;
@@ -85,9 +84,9 @@ fn cull_test(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
     let index = group.x * 256u + lane;
     let visible = u32(is_visible(index));
     let rank = scan(lane, visible);
-    words_out[pc.work_slot].data[pc.groups + index] = select(NOT_VISIBLE, rank, visible == 1u);
+    work[pc.groups + index] = select(NOT_VISIBLE, rank, visible == 1u);
     if lane == 255u {
-        words_out[pc.work_slot].data[group.x] = rank + visible;
+        work[group.x] = rank + visible;
     }
 }
 
@@ -98,32 +97,31 @@ fn cull_scan(@builtin(local_invocation_index) lane: u32) {
         let group = first + lane;
         var count = 0u;
         if group < pc.groups {
-            count = words_out[pc.work_slot].data[group];
+            count = work[group];
         }
         let before = scan(lane, count);
         if group < pc.groups {
-            words_out[pc.work_slot].data[group] = carry + before;
+            work[group] = carry + before;
         }
         carry += shared_sums[255];
         workgroupBarrier();
     }
     if lane == 0u {
-        atomicStore(&counters[pc.counters_slot].data[0], carry);
+        atomicStore(&counters[0], carry);
     }
 }
 
 @compute @workgroup_size(256)
 fn cull_emit(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let index = group.x * 256u + lane;
-    let rank = words_out[pc.work_slot].data[pc.groups + index];
+    let rank = work[pc.groups + index];
     if rank == NOT_VISIBLE {
         return;
     }
-    let f = &frames[pc.frames_slot].data[pc.frame_index];
-    let place = words_out[pc.work_slot].data[group.x] + rank;
-    let primitive = primitives[(*f).primitives_slot].data[instances[(*f).instances_slot].data[index].primitive];
-    commands[pc.commands_slot].data[place] =
+    let place = work[group.x] + rank;
+    let primitive = primitives[instances[index].primitive];
+    commands[place] =
         DrawIndexedIndirectCommand(primitive.index_count, 1u, primitive.first_index, 0, index);
     // A sum does not depend on the order of its parts.
-    atomicAdd(&counters[pc.counters_slot].data[1], primitive.index_count / 3u);
+    atomicAdd(&counters[1], primitive.index_count / 3u);
 }

@@ -1,10 +1,8 @@
 // The sky, wherever nothing was drawn: one triangle at infinite distance.
-//!include lib/bindless.wgsl
 //!include lib/frame.wgsl
 //!include lib/atmosphere.wgsl
 
 struct BasePush {
-    frames_slot: u32,
     frame_index: u32,
 }
 var<immediate> pc: BasePush;
@@ -22,7 +20,7 @@ fn sky_vertex(@builtin(vertex_index) vertex: u32) -> Varyings {
 
 @fragment
 fn sky_fragment(in: Varyings) -> @location(0) vec4<f32> {
-    let f = &frames[pc.frames_slot].data[pc.frame_index];
+    let f = &frames[pc.frame_index];
     let d = normalize((*f).view_centre + in.screen.x * (*f).view_right + in.screen.y * (*f).view_down);
     var colour = sky_radiance(d, (*f).sun, (*f).sun_colour, (*f).sky_colour);
     // The disc: half a degree across.

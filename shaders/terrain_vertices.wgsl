@@ -3,7 +3,6 @@
 //
 // A vertex that two chunks share must get the same bits in both. So heights come from one loop body, all
 // positions are exact, and texels are fetched and mixed by hand: samplers round fractions to 8 bits.
-//!include lib/bindless.wgsl
 //!include lib/terrain.wgsl
 
 struct ChunkJob {
@@ -11,14 +10,15 @@ struct ChunkJob {
     cell: f32,
     first_word: u32,
 }
-struct Jobs { data: array<ChunkJob> }
-@group(0) @binding(2) var<storage, read> jobs: binding_array<Jobs>;
+@group(1) @binding(0) var<storage, read> jobs: array<ChunkJob>;
+@group(1) @binding(1) var<storage, read_write> vertices: array<u32>;
+@group(1) @binding(8) var coefficients: texture_2d<f32>;
+@group(1) @binding(9) var detail_texture: texture_2d<f32>;
 
 struct ChunkVerticesPush {
-    terrain_slot: u32,
-    jobs_slot: u32,
+    // First job of this dispatch.
     first_job: u32,
-    vertices_slot: u32,
+    // Vertices along a side of a chunk.
     side: u32,
 }
 var<immediate> pc: ChunkVerticesPush;
@@ -30,9 +30,8 @@ struct Base {
 
 // The cubic B-spline over the map.
 fn base(p: vec2<f32>) -> Base {
-    let t = &terrains[pc.terrain_slot].data[0];
-    let size = (*t).map_size;
-    let place = clamp(p / (*t).pixel_size + (size - 1.0) * 0.5, vec2(0.0), size - 1.0);
+    let size = terrain.map_size;
+    let place = clamp(p / terrain.pixel_size + (size - 1.0) * 0.5, vec2(0.0), size - 1.0);
     let index = min(floor(place), size - 2.0);
     let f = place - index;
     let f2 = f * f;
@@ -46,7 +45,6 @@ fn base(p: vec2<f32>) -> Base {
     );
     let first = vec2<i32>(index) - 1;
     let last = vec2<i32>(size) - 1;
-    let map = (*t).coefficients_slot;
     var height = 0.0;
     var slope = vec2(0.0);
     for (var n = 0; n < 4; n++) {
@@ -55,50 +53,49 @@ fn base(p: vec2<f32>) -> Base {
         var across = 0.0;
         for (var m = 0; m < 4; m++) {
             let column = clamp(first.x + m, 0, last.x);
-            let c = textureLoad(textures[map], vec2(column, row), 0).x;
+            let c = textureLoad(coefficients, vec2(column, row), 0).x;
             along += c * w[m].x;
             across += c * d[m].x;
         }
         height += w[n].y * along;
         slope += vec2(w[n].y * across, d[n].y * along);
     }
-    return Base(height, slope / (*t).pixel_size);
+    return Base(height, slope / terrain.pixel_size);
 }
 
-fn bilinear(map: u32, uv: vec2<f32>, level: i32) -> f32 {
-    let size = vec2<i32>(textureDimensions(textures[map], level));
+fn bilinear(uv: vec2<f32>, level: i32) -> f32 {
+    let size = vec2<i32>(textureDimensions(detail_texture, level));
     let place = (uv - floor(uv)) * vec2<f32>(size) - 0.5;
     let low = floor(place);
     let f = place - low;
     let a = (vec2<i32>(low) + size) % size;
     let b = (a + 1) % size;
-    let top = mix(textureLoad(textures[map], a, level).x, textureLoad(textures[map], vec2(b.x, a.y), level).x, f.x);
+    let top = mix(textureLoad(detail_texture, a, level).x, textureLoad(detail_texture, vec2(b.x, a.y), level).x, f.x);
     let bottom =
-        mix(textureLoad(textures[map], vec2(a.x, b.y), level).x, textureLoad(textures[map], b, level).x, f.x);
+        mix(textureLoad(detail_texture, vec2(a.x, b.y), level).x, textureLoad(detail_texture, b, level).x, f.x);
     return mix(top, bottom, f.y);
 }
 
 // The detail that a mesh of such cells can carry.
 fn detail(p: vec2<f32>, steep: f32, cell: f32) -> f32 {
-    let t = &terrains[pc.terrain_slot].data[0];
-    let strength = (*t).flat_strength + ((*t).steep_strength - (*t).flat_strength) * steep;
+    let strength = terrain.flat_strength + (terrain.steep_strength - terrain.flat_strength) * steep;
     var height = 0.0;
     for (var i = 0; i < 4; i++) {
-        let layer = (*t).layers[i];
+        let layer = terrain.layers[i];
         let fade = 1.0 - smoothstep(layer.period / 24.0, layer.period / 6.0, cell);
         if fade <= 0.0 {
             continue;
         }
-        let size = f32(textureDimensions(textures[(*t).detail_slot], 0).x);
-        let lod = clamp(log2(max(cell * size / layer.period, 1.0)), 0.0, (*t).detail_levels - 1.0);
+        let size = f32(textureDimensions(detail_texture, 0).x);
+        let lod = clamp(log2(max(cell * size / layer.period, 1.0)), 0.0, terrain.detail_levels - 1.0);
         let turned = vec2(
             layer.rotation.x * p.x + layer.rotation.y * p.y, layer.rotation.x * p.y - layer.rotation.y * p.x,
         );
         let uv = turned / layer.period + layer.offset;
         let level = floor(lod);
-        let next = min(level + 1.0, (*t).detail_levels - 1.0);
-        let fine = bilinear((*t).detail_slot, uv, i32(level));
-        let coarse = bilinear((*t).detail_slot, uv, i32(next));
+        let next = min(level + 1.0, terrain.detail_levels - 1.0);
+        let fine = bilinear(uv, i32(level));
+        let coarse = bilinear(uv, i32(next));
         height += fade * layer.gain * strength * layer.period * mix(fine, coarse, lod - level);
     }
     return height;
@@ -109,17 +106,17 @@ fn terrain_vertices(@builtin(global_invocation_id) thread: vec3<u32>) {
     if thread.x >= pc.side * pc.side {
         return;
     }
-    let job = jobs[pc.jobs_slot].data[pc.first_job + thread.y];
+    let job = jobs[pc.first_job + thread.y];
     let ij = vec2(thread.x % pc.side, thread.x / pc.side);
     var grid = ij;
     var cell = job.cell;
-    let limit = terrains[pc.terrain_slot].data[0].half_extent;
+    let limit = terrain.half_extent;
     for (var k = 0u; k < 2u; k++) {
         // Edge chunks reach past the map: there the ground ends.
         let p = clamp(job.corner + vec2<f32>(grid) * job.cell, -limit, limit);
         let ground = base(p);
         let height = ground.height + detail(p, slope_factor(ground.slope), cell);
-        words_out[pc.vertices_slot].data[job.first_word + thread.x * 2u + k] = bitcast<u32>(height);
+        vertices[job.first_word + thread.x * 2u + k] = bitcast<u32>(height);
         grid = ij - ij % 2u;
         cell = job.cell * 2.0;
     }

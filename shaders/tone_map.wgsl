@@ -1,13 +1,12 @@
 // From linear light to display values: exposure, a filmic curve, the sRGB transfer, dither against banding.
-//!include lib/bindless.wgsl
 //!include lib/frame.wgsl
 
 struct ToneMapPush {
-    frames_slot: u32,
     frame_index: u32,
-    source_slot: u32,
 }
 var<immediate> pc: ToneMapPush;
+
+@group(1) @binding(8) var source: texture_2d<f32>;
 
 @vertex
 fn tone_map_vertex(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4<f32> {
@@ -37,8 +36,8 @@ fn dither(pixel: vec2<u32>) -> f32 {
 
 @fragment
 fn tone_map_fragment(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
-    let f = &frames[pc.frames_slot].data[pc.frame_index];
+    let f = &frames[pc.frame_index];
     let pixel = vec2<u32>(position.xy);
-    let linear = textureLoad(textures[pc.source_slot], vec2<i32>(pixel), 0).rgb * (*f).exposure;
+    let linear = textureLoad(source, vec2<i32>(pixel), 0).rgb * (*f).exposure;
     return vec4(srgb(film(linear)) + dither(pixel) / 255.0, 1.0);
 }

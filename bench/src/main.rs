@@ -1,2 +1,74 @@
-//! bench
-fn main() {}
+//! `bench`: measures the engine against its alternatives, and says what it found. It asserts nothing.
+//!
+//! ```text
+//! cli -> registry (below) -> a bench: harness (devices, clocks, turns) -> stats -> report (table, JSON)
+//! ```
+//!
+//! One file a bench; comparison crates are dependencies of this crate alone. Exit status: 0 = measured,
+//! 1 = failed (one line on stderr that starts with `error:`), 2 = wrong usage.
+
+mod cli;
+mod error;
+mod growth;
+mod harness;
+mod report;
+mod stats;
+
+use std::process::ExitCode;
+
+use cli::{Cli, Parsed};
+use error::Error;
+use harness::Context;
+use report::{JsonFile, Outcome};
+
+/// A bench: what it is called, what it measures, and how it is run.
+pub(crate) struct Bench {
+    /// Name on the command line and in the JSON.
+    pub(crate) name: &'static str,
+    /// One line for `--help`.
+    pub(crate) about: &'static str,
+    /// Measures.
+    pub(crate) run: fn(&Context) -> Result<Outcome, Error>,
+}
+
+/// Every bench, in the order they run.
+pub(crate) const BENCHES: &[Bench] = &[growth::BENCH];
+
+fn run(cli: &Cli) -> Result<(), Error> {
+    let json = cli.json.as_deref().map(JsonFile::prepare).transpose()?;
+    let context = Context::new(cli)?;
+    let facts = context.facts()?;
+    println!("{facts}");
+    let mut outcomes = Vec::new();
+    for bench in BENCHES.iter().filter(|b| cli.name.as_deref().is_none_or(|name| name == b.name)) {
+        let outcome = (bench.run)(&context)?;
+        println!("\n{}", outcome.text);
+        outcomes.push((bench.name, outcome.json));
+    }
+    if let Some(file) = json {
+        file.write(&report::document(&facts, cli.quick, outcomes))?;
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn")).init();
+    let cli = match cli::parse(std::env::args_os()) {
+        Parsed::Run(cli) => cli,
+        Parsed::Print(text) => {
+            print!("{text}");
+            return ExitCode::SUCCESS;
+        }
+        Parsed::Wrong(why) => {
+            eprintln!("error: {why}");
+            return ExitCode::from(2);
+        }
+    };
+    match run(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", error.one_line());
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -101,6 +101,7 @@ pub fn compile(root: &Path, entry_file: &str) -> Result<Compiled, ShaderError> {
     let expanded = expand(root, entry_file)?;
     let mut module = parse(&expanded)?;
     validate(&module, &expanded)?;
+    refuse_handle_arguments(&module, &expanded)?;
     naga::compact::compact(&mut module, naga::compact::KeepUnused::No);
     let info = validate(&module, &expanded)?;
     let mut spirv = spv::write_vec(&module, &info, &options(), None)
@@ -209,6 +210,25 @@ fn validate(module: &naga::Module, expanded: &Expanded) -> Result<ModuleInfo, Sh
         }
         ShaderError::Validate(expanded.diagnostic(message, &labels))
     })
+}
+
+/// naga 30 accepts `f(textures[slot])` and writes SPIR-V that is invalid, which few drivers notice.
+fn refuse_handle_arguments(module: &naga::Module, expanded: &Expanded) -> Result<(), ShaderError> {
+    for (handle, function) in module.functions.iter() {
+        for argument in &function.arguments {
+            let inner = &module.types[argument.ty].inner;
+            if matches!(inner, naga::TypeInner::Image { .. } | naga::TypeInner::Sampler { .. }) {
+                let message = format!(
+                    "argument `{}` of `{}` is a texture or sampler: pass its slot instead",
+                    argument.name.as_deref().unwrap_or_default(),
+                    function.name.as_deref().unwrap_or_default()
+                );
+                let place = (module.functions.get_span(handle).to_range(), "this function".to_owned());
+                return Err(ShaderError::Validate(expanded.diagnostic(message, &[place])));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What a Vulkan 1.3 device with descriptor indexing can do; shaders that ask for more are refused at build

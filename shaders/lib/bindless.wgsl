@@ -23,6 +23,7 @@
 // - `var<storage, read>` in vertex and fragment stages unless the pass really writes; it is what tells the
 //   driver that the stage does not.
 // - `arrayLength` gives the reserved size of a growable buffer. Guard by counts the host passed.
+// - Functions take slots, not what is in them: neither textures[slot] nor &words[slot].data can be an argument.
 // - A slot that differs between threads of a draw or dispatch is allowed; naga marks it non-uniform.
 enable wgpu_binding_array;
 

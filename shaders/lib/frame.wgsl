@@ -25,15 +25,11 @@ struct FrameConstants {
     // Height from which haze is measured, metres.
     haze_base: f32,
     instance_count: u32,
-    primitives_slot: u32,
-    instances_slot: u32,
-    payloads_slot: u32,
-    vertices_slot: u32,
-    terrain_slot: u32,
-    sampler_slot: u32,
+    // 1 when there is a terrain.
+    has_terrain: u32,
+    padding: u32,
     resolution: vec2<f32>,
-    padding: vec2<f32>,
+    padding_2: vec2<f32>,
 }
 
-struct Frames { data: array<FrameConstants> }
-@group(0) @binding(1) var<storage, read> frames: binding_array<Frames>;
+@group(1) @binding(0) var<storage, read> frames: array<FrameConstants>;

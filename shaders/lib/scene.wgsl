@@ -32,10 +32,6 @@ struct InstancePayload {
     random: f32,
 }
 
-struct Primitives { data: array<PrimitiveData> }
-struct Instances { data: array<InstanceSceneData> }
-struct Payloads { data: array<InstancePayload> }
-
-@group(0) @binding(2) var<storage, read> primitives: binding_array<Primitives>;
-@group(0) @binding(3) var<storage, read> instances: binding_array<Instances>;
-@group(0) @binding(4) var<storage, read> payloads: binding_array<Payloads>;
+@group(1) @binding(1) var<storage, read> primitives: array<PrimitiveData>;
+@group(1) @binding(2) var<storage, read> instances: array<InstanceSceneData>;
+@group(1) @binding(3) var<storage, read> payloads: array<InstancePayload>;

@@ -14,10 +14,6 @@ struct TerrainConstants {
     pixel_size: vec2<f32>,
     map_size: vec2<f32>,
     height_range: vec2<f32>,
-    coefficients_slot: u32,
-    slope_slot: u32,
-    light_slot: u32,
-    detail_slot: u32,
     // Amplitude on flat and on steep ground, as a share of a layer's period.
     flat_strength: f32,
     steep_strength: f32,
@@ -26,8 +22,7 @@ struct TerrainConstants {
     layers: array<TerrainLayer, 4>,
 }
 
-struct Terrains { data: array<TerrainConstants> }
-@group(0) @binding(5) var<storage, read> terrains: binding_array<Terrains>;
+@group(1) @binding(5) var<storage, read> terrain: TerrainConstants;
 
 // How much the detail grows with steepness: 0 on flats, 1 from 45 degrees on.
 fn slope_factor(slope: vec2<f32>) -> f32 {
@@ -36,8 +31,8 @@ fn slope_factor(slope: vec2<f32>) -> f32 {
 }
 
 // Texture coordinates of the maps (one texel a sample) for a place in the world.
-fn map_uv(terrain: u32, p: vec2<f32>) -> vec2<f32> {
-    let size = terrains[terrain].data[0].map_size;
-    let place = clamp(p / terrains[terrain].data[0].pixel_size + (size - 1.0) * 0.5, vec2(0.0), size - 1.0);
+fn map_uv(p: vec2<f32>) -> vec2<f32> {
+    let size = terrain.map_size;
+    let place = clamp(p / terrain.pixel_size + (size - 1.0) * 0.5, vec2(0.0), size - 1.0);
     return (place + 0.5) / size;
 }

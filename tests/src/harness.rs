@@ -24,7 +24,7 @@ pub const ANY: (PipelineStageFlags2, AccessFlags2) = (
 pub struct Harness {
     /// The device.
     pub device: Arc<Device>,
-    settings: Settings,
+    pub(crate) settings: Settings,
     fill: ComputePipeline,
 }
 
@@ -43,10 +43,8 @@ pub fn on_device(test: impl FnOnce(&Harness)) {
         Err(error) => return settings.skip(&error.to_string()),
     };
     let watch = Watch(instance.clone());
-    // Made before the first count: it lives as long as the harness.
-    let fill = ComputePipeline::new(&device, &shader::FILL, "fill").unwrap();
-    let before = device.object_counts();
-    let harness = Harness { device, settings, fill };
+    let harness = Harness::new(device, settings).unwrap();
+    let before = harness.device.object_counts();
     hooks::reset();
     test(&harness);
     hooks::reset();
@@ -83,6 +81,11 @@ fn check_nothing_left(before: &ObjectCounts, after: &ObjectCounts) {
 }
 
 impl Harness {
+    pub(crate) fn new(device: Arc<Device>, settings: Settings) -> vk::Result<Self> {
+        let fill = ComputePipeline::new(&device, &shader::FILL, "fill")?;
+        Ok(Self { device, settings, fill })
+    }
+
     /// Whether buffers can grow in place here. What a test expects of the fallback goes by this.
     pub fn in_place(&self) -> bool {
         self.device.capabilities().sparse.growable_buffers()
@@ -122,7 +125,12 @@ impl Harness {
         let width = groups.min(4096);
         let push = [slot, narrow(first), narrow(count), pattern.word(first), pattern.step];
         encoder.memory_barrier(ANY, ANY);
-        encoder.dispatch(&self.fill, &push, [width, groups.div_ceil(width), 1]);
+        encoder.dispatch(
+            &self.fill,
+            &vasa::vk::PassBindings::default(),
+            &push,
+            [width, groups.div_ceil(width), 1],
+        );
         encoder.memory_barrier(ANY, ANY);
     }
 

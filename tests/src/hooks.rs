@@ -5,7 +5,7 @@
 //! one thread each and the engine calls Vulkan on the caller's, so what is seen and what is refused is kept
 //! by thread.
 //!
-//! This is the one file of the tests with `unsafe`: function pointers cannot be wrapped without it.
+//! `unsafe`, since function pointers cannot be wrapped without it.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char};

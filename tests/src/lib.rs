@@ -14,6 +14,7 @@
 //! object counts belong to that test alone) and checks at the end that validation had nothing to say and that
 //! nothing leaked.
 
+pub mod embedding;
 pub mod growable;
 pub mod harness;
 pub mod hooks;

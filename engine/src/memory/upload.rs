@@ -5,15 +5,13 @@ use std::sync::Arc;
 use ash::vk::BufferUsageFlags;
 
 use super::ring::{Occupancy, RingPlanner};
-use crate::vk::{Buffer, Device, Location, Point, Result, Slot, Timeline};
+use crate::vk::{Buffer, Device, Location, Point, Result, Timeline};
 
 /// Bytes that were written for one frame, and where shaders and copies find them.
 #[derive(Debug, Clone)]
 pub struct Upload {
     /// The buffer they lie in: the ring's own, or one of a frame's that did not fit.
     pub buffer: Arc<Buffer>,
-    /// Its number in the bindless table.
-    pub slot: u32,
     /// Offset in bytes, a multiple of 16.
     pub offset: u64,
     /// Length in bytes.
@@ -33,27 +31,14 @@ impl Upload {
 pub struct UploadRing {
     device: Arc<Device>,
     planner: RingPlanner,
-    // Uploads hand out clones of the buffer; the ring is written through a mapping of its own.
-    mapped: MappedBuffer,
-    /// Buffers and slots of this frame's overflow, dropped (and so retired) when the frame is finished.
-    overflow: Vec<MappedBuffer>,
+    buffer: Arc<Buffer>,
     overflows: u64,
     written: u64,
 }
 
-#[derive(Debug)]
-struct MappedBuffer {
-    buffer: Arc<Buffer>,
-    slot: Slot,
-}
-
-impl MappedBuffer {
-    fn new(device: &Arc<Device>, name: &str, bytes: u64) -> Result<Self> {
-        let usage = BufferUsageFlags::STORAGE_BUFFER | BufferUsageFlags::TRANSFER_SRC;
-        let buffer = Buffer::committed(device, name, bytes, usage, Location::Upload)?;
-        let slot = device.bind_buffer(&buffer, bytes)?;
-        Ok(Self { buffer: Arc::new(buffer), slot })
-    }
+fn make_buffer(device: &Arc<Device>, name: &str, bytes: u64) -> Result<Arc<Buffer>> {
+    let usage = BufferUsageFlags::STORAGE_BUFFER | BufferUsageFlags::TRANSFER_SRC;
+    Ok(Arc::new(Buffer::committed(device, name, bytes, usage, Location::Upload)?))
 }
 
 impl UploadRing {
@@ -65,8 +50,7 @@ impl UploadRing {
         Ok(Self {
             device: device.clone(),
             planner: RingPlanner::new(bytes),
-            mapped: MappedBuffer::new(device, "UploadRing", bytes)?,
-            overflow: Vec::new(),
+            buffer: make_buffer(device, "UploadRing", bytes)?,
             overflows: 0,
             written: 0,
         })
@@ -81,16 +65,15 @@ impl UploadRing {
         self.written += length;
         let completed = self.device.completed(Timeline::Graphics)?;
         self.planner.reclaim(completed);
-        let (target, offset) = match self.planner.allocate(length.max(1), 16) {
-            Some(offset) => (&self.mapped, offset),
+        let (buffer, offset) = match self.planner.allocate(length.max(1), 16) {
+            Some(offset) => (self.buffer.clone(), offset),
             None => {
                 self.overflows += 1;
-                self.overflow.push(MappedBuffer::new(&self.device, "UploadRing.Overflow", length.max(16))?);
-                (&self.overflow[self.overflow.len() - 1], 0)
+                (make_buffer(&self.device, "UploadRing.Overflow", length.max(16))?, 0)
             }
         };
-        target.buffer.write_mapped(offset, bytes)?;
-        Ok(Upload { buffer: target.buffer.clone(), slot: target.slot.index(), offset, bytes: length })
+        buffer.write_mapped(offset, bytes)?;
+        Ok(Upload { buffer, offset, bytes: length })
     }
 
     /// Closes the frame: what was written since the last call is in use until `point` is reached.
@@ -98,7 +81,6 @@ impl UploadRing {
         if self.planner.finish(point.value).is_err() {
             log::error!("the upload ring was finished with a value that went back ({})", point.value);
         }
-        self.overflow.clear();
     }
 
     /// Bytes ever written.

@@ -11,13 +11,14 @@ use super::culling::Culling;
 use super::targets::{COLOUR_FORMAT, DEPTH_FORMAT, Targets};
 use crate::scene::Scene;
 use crate::vk::layout::gpu_struct;
-use crate::vk::{ColourTarget, CommandEncoder, Device, GraphicsDesc, GraphicsPipeline, Result, shader};
+use crate::vk::{
+    Buffer, ColourTarget, CommandEncoder, Device, GraphicsDesc, GraphicsPipeline, PassBindings, Result,
+    Sampler, shader,
+};
 
 gpu_struct! {
     /// Push constants of `shaders/base.wgsl` and `shaders/sky.wgsl`.
     pub struct BasePush {
-        /// Slot of the frame constants.
-        pub frames_slot: u32,
         /// Place of this frame's constants.
         pub frame_index: u32,
     }
@@ -58,6 +59,8 @@ impl BasePass {
         targets: &Targets,
         scene: &Scene,
         culling: &Culling,
+        frames: &Buffer,
+        sampler: &Sampler,
         push: &BasePush,
     ) {
         // The frame before may still read or write what is drawn over: its contents are discarded.
@@ -86,13 +89,29 @@ impl BasePass {
             None => ColourTarget { view: targets.colour.view(), clear: Some([0.0; 4]), resolve: None },
         };
         encoder.begin_rendering(targets.extent, &[target], Some(targets.depth.view()));
-        if !scene.gpu().instances().is_empty() {
-            encoder.bind_graphics(&self.base, push);
+        let gpu = scene.gpu();
+        let mut buffers = vec![
+            (0, frames),
+            (1, gpu.primitives().buffer().buffer()),
+            (2, gpu.instances().buffer().buffer()),
+            (3, gpu.payloads().buffer().buffer()),
+            (4, scene.geometry().vertices().buffer()),
+        ];
+        let mut images = Vec::new();
+        if let Some(terrain) = scene.terrain() {
+            let textures = terrain.textures();
+            buffers.push((5, textures.constants()));
+            images.extend([(8, textures.slope()), (9, textures.light()), (10, textures.detail())]);
+        }
+        let bindings = PassBindings { buffers: &buffers, images: &images, sampler: Some(sampler) };
+        if !gpu.instances().is_empty() && encoder.bind_graphics(&self.base, &bindings, push) {
             encoder.bind_indices(scene.geometry().indices().buffer());
             culling.draw(encoder);
         }
-        encoder.bind_graphics(&self.sky, push);
-        encoder.draw(3, 1);
+        let bindings = PassBindings { buffers: &[(0, frames)], ..Default::default() };
+        if encoder.bind_graphics(&self.sky, &bindings, push) {
+            encoder.draw(3, 1);
+        }
         encoder.end_rendering();
     }
 }

@@ -8,7 +8,7 @@ use glam::Vec3;
 use super::view::View;
 use crate::scene::Scene;
 use crate::vk::layout::gpu_struct;
-use crate::vk::{Buffer, Device, Location, Result, Slot};
+use crate::vk::{Buffer, Device, Location, Result};
 
 gpu_struct! {
     /// See `shaders/lib/frame.wgsl`.
@@ -49,28 +49,20 @@ gpu_struct! {
         pub haze_base: f32,
         /// Instances that may be looked at: all of them lie below the watermark.
         pub instance_count: u32,
-        /// Slot of `GPUScene.PrimitiveData`.
-        pub primitives_slot: u32,
-        /// Slot of `GPUScene.InstanceSceneData`.
-        pub instances_slot: u32,
-        /// Slot of `GPUScene.InstancePayloadData`.
-        pub payloads_slot: u32,
-        /// Slot of `Geometry.Vertices`.
-        pub vertices_slot: u32,
-        /// Slot of the terrain's constants; all ones for none.
-        pub terrain_slot: u32,
-        /// Slot of the trilinear, anisotropic, repeating sampler.
-        pub sampler_slot: u32,
+        /// 1 when there is a terrain.
+        pub has_terrain: u32,
+        /// Alignment.
+        pub padding: u32,
         /// Width and height in pixels.
         pub resolution: [f32; 2],
         /// To a multiple of 16 bytes.
-        pub padding: [f32; 2],
+        pub padding_2: [f32; 2],
     }
 }
 
 impl FrameConstants {
     /// The constants of a frame of `extent` pixels.
-    pub fn new(view: &View, scene: &Scene, extent: [u32; 2], frame: u64, sampler_slot: u32) -> Self {
+    pub fn new(view: &View, scene: &Scene, extent: [u32; 2], frame: u64) -> Self {
         let camera = &view.camera;
         let [width, height] = extent.map(|side| side.max(1) as f32);
         let aspect = width / height;
@@ -99,14 +91,10 @@ impl FrameConstants {
             haze_height: atmosphere.haze_height,
             haze_base: atmosphere.haze_base,
             instance_count: scene.gpu().instances().len(),
-            primitives_slot: scene.gpu().primitives().slot(),
-            instances_slot: scene.gpu().instances().slot(),
-            payloads_slot: scene.gpu().payloads().slot(),
-            vertices_slot: scene.geometry().vertices().slot().unwrap_or_default(),
-            terrain_slot: terrain.map_or(u32::MAX, |t| t.constants_slot()),
-            sampler_slot,
+            has_terrain: terrain.is_some().into(),
+            padding: 0,
             resolution: [width, height],
-            padding: [0.0; 2],
+            padding_2: [0.0; 2],
         }
     }
 }
@@ -114,7 +102,6 @@ impl FrameConstants {
 /// The buffer, with one place a frame in flight.
 #[derive(Debug)]
 pub(super) struct ConstantsBuffer {
-    slot: Slot,
     buffer: Buffer,
 }
 
@@ -123,8 +110,7 @@ impl ConstantsBuffer {
         let bytes = (size_of::<FrameConstants>() * frames_in_flight) as u64;
         let usage = BufferUsageFlags::STORAGE_BUFFER;
         let buffer = Buffer::committed(device, "FrameConstants", bytes, usage, Location::Upload)?;
-        let slot = device.bind_buffer(&buffer, bytes)?;
-        Ok(Self { slot, buffer })
+        Ok(Self { buffer })
     }
 
     /// Writes the constants of a frame whose predecessor in the same place is done.
@@ -133,7 +119,7 @@ impl ConstantsBuffer {
         self.buffer.write_mapped(offset, bytemuck::bytes_of(constants))
     }
 
-    pub(super) fn slot(&self) -> u32 {
-        self.slot.index()
+    pub(super) fn buffer(&self) -> &Buffer {
+        &self.buffer
     }
 }

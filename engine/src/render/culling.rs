@@ -4,24 +4,17 @@ use std::sync::Arc;
 
 use ash::vk::{AccessFlags2, BufferUsageFlags, DrawIndexedIndirectCommand, PipelineStageFlags2};
 
+use crate::scene::Scene;
 use crate::vk::layout::gpu_struct;
 use crate::vk::{
-    Buffer, BufferCopy, CommandEncoder, ComputePipeline, Device, Location, Result, Slot, shader,
+    Buffer, BufferCopy, CommandEncoder, ComputePipeline, Device, Location, PassBindings, Result, shader,
 };
 
 gpu_struct! {
     /// Push constants of `shaders/cull.wgsl`.
     pub struct CullPush {
-        /// Slot of the frame constants.
-        pub frames_slot: u32,
         /// Place of this frame's constants.
         pub frame_index: u32,
-        /// Slot of the counts and ranks.
-        pub work_slot: u32,
-        /// Slot of the draws.
-        pub commands_slot: u32,
-        /// Slot of the counters.
-        pub counters_slot: u32,
         /// Groups of 256 instances.
         pub groups: u32,
     }
@@ -44,9 +37,7 @@ const COUNTER_BYTES: u64 = 16;
 struct Lists {
     capacity: u32,
     commands: Buffer,
-    commands_slot: Slot,
-    work_slot: Slot,
-    _work: Buffer,
+    work: Buffer,
 }
 
 impl Lists {
@@ -62,9 +53,7 @@ impl Lists {
         )?;
         let words = u64::from(capacity) + u64::from(capacity / GROUP);
         let work = Buffer::committed(device, "Culling.Work", words * 4, usage, Location::Device)?;
-        let commands_slot = device.bind_buffer(&commands, commands.bytes())?;
-        let work_slot = device.bind_buffer(&work, work.bytes())?;
-        Ok(Self { capacity, commands, commands_slot, work_slot, _work: work })
+        Ok(Self { capacity, commands, work })
     }
 }
 
@@ -77,7 +66,6 @@ pub(super) struct Culling {
     emit: ComputePipeline,
     lists: Lists,
     counters: Buffer,
-    counters_slot: Slot,
     readback: Vec<Buffer>,
 }
 
@@ -98,7 +86,6 @@ impl Culling {
             scan: pipeline("cull_scan")?,
             emit: pipeline("cull_emit")?,
             lists: Lists::new(device, GROUP * 16)?,
-            counters_slot: device.bind_buffer(&counters, COUNTER_BYTES)?,
             counters,
             readback: readback.collect::<Result<_>>()?,
             device: device.clone(),
@@ -114,13 +101,7 @@ impl Culling {
         Ok(())
     }
 
-    pub(super) fn record(
-        &self,
-        encoder: &mut CommandEncoder,
-        frames_slot: u32,
-        place: usize,
-        instances: u32,
-    ) {
+    pub(super) fn record(&self, encoder: &mut CommandEncoder, frames: &Buffer, place: usize, scene: &Scene) {
         let compute = (
             PipelineStageFlags2::COMPUTE_SHADER,
             AccessFlags2::SHADER_STORAGE_READ | AccessFlags2::SHADER_STORAGE_WRITE,
@@ -128,20 +109,24 @@ impl Culling {
         let clear = (PipelineStageFlags2::ALL_TRANSFER, AccessFlags2::TRANSFER_WRITE);
         encoder.fill_buffer(&self.counters, 0, COUNTER_BYTES, 0);
         encoder.memory_barrier(clear, compute);
-        let groups = instances.div_ceil(GROUP).max(1);
-        let push = CullPush {
-            frames_slot,
-            frame_index: place as u32,
-            work_slot: self.lists.work_slot.index(),
-            commands_slot: self.lists.commands_slot.index(),
-            counters_slot: self.counters_slot.index(),
-            groups,
+        let groups = scene.gpu().instances().len().div_ceil(GROUP).max(1);
+        let push = CullPush { frame_index: place as u32, groups };
+        let bindings = PassBindings {
+            buffers: &[
+                (0, frames),
+                (1, scene.gpu().primitives().buffer().buffer()),
+                (2, scene.gpu().instances().buffer().buffer()),
+                (5, &self.lists.work),
+                (6, &self.lists.commands),
+                (7, &self.counters),
+            ],
+            ..Default::default()
         };
-        encoder.dispatch(&self.test, &push, [groups, 1, 1]);
+        encoder.dispatch(&self.test, &bindings, &push, [groups, 1, 1]);
         encoder.memory_barrier(compute, compute);
-        encoder.dispatch(&self.scan, &push, [1, 1, 1]);
+        encoder.dispatch(&self.scan, &bindings, &push, [1, 1, 1]);
         encoder.memory_barrier(compute, compute);
-        encoder.dispatch(&self.emit, &push, [groups, 1, 1]);
+        encoder.dispatch(&self.emit, &bindings, &push, [groups, 1, 1]);
         let readers = (
             PipelineStageFlags2::DRAW_INDIRECT | PipelineStageFlags2::ALL_TRANSFER,
             AccessFlags2::INDIRECT_COMMAND_READ | AccessFlags2::TRANSFER_READ,

@@ -12,7 +12,7 @@ use super::targets::Targets;
 use super::tone_map::ToneMap;
 use super::view::View;
 use crate::scene::Scene;
-use crate::vk::{CommandEncoder, Device, Image, PassTimer, Sampler, SamplerDesc, Slot};
+use crate::vk::{CommandEncoder, Device, Image, PassTimer, Sampler, SamplerDesc};
 
 /// How frames are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +39,7 @@ pub struct Renderer {
     base: BasePass,
     tone_map: ToneMap,
     targets: Option<Targets>,
-    sampler_slot: Slot,
-    _sampler: Sampler,
+    sampler: Sampler,
 }
 
 impl Renderer {
@@ -65,8 +64,7 @@ impl Renderer {
             base: BasePass::new(device, samples)?,
             tone_map: ToneMap::new(device)?,
             targets: None,
-            sampler_slot: device.bind_sampler(&sampler)?,
-            _sampler: sampler,
+            sampler,
         })
     }
 
@@ -89,23 +87,22 @@ impl Renderer {
             self.targets = Some(Targets::new(&self.device, extent, self.samples)?);
         }
         let Some(targets) = &self.targets else { return Ok(()) };
-        let instances = scene.gpu().instances().len();
-        self.culling.reserve(instances)?;
-        let constants = FrameConstants::new(view, scene, extent, frame, self.sampler_slot.index());
+        self.culling.reserve(scene.gpu().instances().len())?;
+        let constants = FrameConstants::new(view, scene, extent, frame);
         self.constants.write(place, &constants)?;
-        let frames_slot = self.constants.slot();
-        let push = BasePush { frames_slot, frame_index: place as u32 };
+        let frames = self.constants.buffer();
+        let push = BasePush { frame_index: place as u32 };
 
         timer.begin(encoder, "Culling");
-        self.culling.record(encoder, frames_slot, place, instances);
+        self.culling.record(encoder, frames, place, scene);
         timer.end(encoder, "Culling");
 
         timer.begin(encoder, "BasePass");
-        self.base.record(encoder, targets, scene, &self.culling, &push);
+        self.base.record(encoder, targets, scene, &self.culling, frames, &self.sampler, &push);
         timer.end(encoder, "BasePass");
 
         timer.begin(encoder, "ToneMap");
-        self.tone_map.record(encoder, targets, frames_slot, place as u32);
+        self.tone_map.record(encoder, targets, frames, place as u32);
         timer.end(encoder, "ToneMap");
         Ok(())
     }

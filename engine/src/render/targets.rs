@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ash::vk::{Format, ImageUsageFlags, SampleCountFlags};
 
-use crate::vk::{Device, Image, ImageDesc, Result, Slot};
+use crate::vk::{Device, Image, ImageDesc, Result};
 
 /// Format of linear light.
 pub(super) const COLOUR_FORMAT: Format = Format::R16G16B16A16_SFLOAT;
@@ -20,7 +20,6 @@ pub(super) struct Targets {
     pub(super) samples: Option<Image>,
     /// Linear light.
     pub(super) colour: Image,
-    pub(super) colour_slot: Slot,
     pub(super) depth: Image,
     /// Display values; what is shown, read back and written to files.
     pub(super) output: Image,
@@ -43,7 +42,6 @@ impl Targets {
         let output_usage = attachment | ImageUsageFlags::TRANSFER_SRC;
         let output =
             Image::committed(device, "Output", ImageDesc::new_2d(OUTPUT_FORMAT, extent, output_usage))?;
-        let colour_slot = device.bind_texture(&colour)?;
-        Ok(Self { extent, samples: samples.transpose()?, colour, colour_slot, depth, output })
+        Ok(Self { extent, samples: samples.transpose()?, colour, depth, output })
     }
 }

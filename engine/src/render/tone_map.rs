@@ -9,17 +9,16 @@ use ash::vk::{
 
 use super::targets::{OUTPUT_FORMAT, Targets};
 use crate::vk::layout::gpu_struct;
-use crate::vk::{ColourTarget, CommandEncoder, Device, GraphicsDesc, GraphicsPipeline, Result, shader};
+use crate::vk::{
+    Buffer, ColourTarget, CommandEncoder, Device, GraphicsDesc, GraphicsPipeline, PassBindings, Result,
+    shader,
+};
 
 gpu_struct! {
     /// Push constants of `shaders/tone_map.wgsl`.
     pub struct ToneMapPush {
-        /// Slot of the frame constants.
-        pub frames_slot: u32,
         /// Place of this frame's constants.
         pub frame_index: u32,
-        /// Slot of linear light.
-        pub source_slot: u32,
     }
 }
 
@@ -51,7 +50,7 @@ impl ToneMap {
         &self,
         encoder: &mut CommandEncoder,
         targets: &Targets,
-        frames_slot: u32,
+        frames: &Buffer,
         frame_index: u32,
     ) {
         let written = (Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
@@ -72,9 +71,11 @@ impl ToneMap {
         );
         let target = ColourTarget { view: targets.output.view(), clear: None, resolve: None };
         encoder.begin_rendering(targets.extent, &[target], None);
-        let push = ToneMapPush { frames_slot, frame_index, source_slot: targets.colour_slot.index() };
-        encoder.bind_graphics(&self.pipeline, &push);
-        encoder.draw(3, 1);
+        let bindings =
+            PassBindings { buffers: &[(0, frames)], images: &[(8, &targets.colour)], ..Default::default() };
+        if encoder.bind_graphics(&self.pipeline, &bindings, &ToneMapPush { frame_index }) {
+            encoder.draw(3, 1);
+        }
         encoder.end_rendering();
         encoder.image_barrier(
             targets.output.raw(),

@@ -201,7 +201,7 @@ impl GeometryPool {
         let usage = BufferUsageFlags::TRANSFER_SRC;
         let buffer = Buffer::committed(&self.device, "Geometry.Staging", length, usage, Location::Upload)?;
         buffer.write_mapped(0, bytes)?;
-        Ok(Upload { buffer: Arc::new(buffer), slot: 0, offset: 0, bytes: length })
+        Ok(Upload { buffer: Arc::new(buffer), offset: 0, bytes: length })
     }
 
     /// Frees vertices.

@@ -12,6 +12,7 @@ use super::buffer::Buffer;
 use super::device::Device;
 use super::error::{Error, Result};
 use super::image::Image;
+use super::pass_bindings::{Arena, PassBindings};
 use super::pipeline::{ComputePipeline, GraphicsPipeline};
 use super::retire::Garbage;
 use super::timeline::{Point, Timeline};
@@ -25,6 +26,7 @@ pub struct CommandPool {
     free: Vec<vk::CommandBuffer>,
     used: Vec<vk::CommandBuffer>,
     last: Arc<AtomicU64>,
+    descriptors: Arena,
 }
 
 impl CommandPool {
@@ -47,6 +49,7 @@ impl CommandPool {
             free: Vec::new(),
             used: Vec::new(),
             last: Arc::default(),
+            descriptors: Arena::new(device),
         })
     }
 
@@ -67,7 +70,7 @@ impl CommandPool {
         unsafe { self.device.raw.reset_command_pool(self.raw, vk::CommandPoolResetFlags::empty()) }
             .map_err(|r| self.device.noticed(Error::of("vkResetCommandPool")(r)))?;
         self.free.append(&mut self.used);
-        Ok(())
+        self.descriptors.reset()
     }
 
     /// Begins a recording.
@@ -93,12 +96,15 @@ impl CommandPool {
         self.device.set_name(raw, name);
         self.device.timelines[self.timeline as usize].recorders.fetch_add(1, Ordering::AcqRel);
         let token = Token { device: self.device.clone(), timeline: self.timeline, last: self.last.clone() };
-        Ok(CommandEncoder { raw, token })
+        Ok(CommandEncoder { raw, token, descriptors: self.descriptors.clone(), failed: None })
     }
 }
 
 impl Drop for CommandPool {
     fn drop(&mut self) {
+        for pool in self.descriptors.take_pools() {
+            self.device.retire(Garbage::DescriptorPool(pool));
+        }
         self.device.retire(Garbage::CommandPool(self.raw));
     }
 }
@@ -139,6 +145,9 @@ impl CommandBuffer {
 pub struct CommandEncoder {
     raw: vk::CommandBuffer,
     token: Token,
+    descriptors: Arena,
+    /// The first thing that went wrong while recording; reported by `finish`.
+    failed: Option<Error>,
 }
 
 /// A copy between buffers, in bytes.
@@ -194,7 +203,10 @@ impl CommandEncoder {
     ///
     /// # Errors
     /// When the driver ran out of memory while recording.
-    pub fn finish(self) -> Result<CommandBuffer> {
+    pub fn finish(mut self) -> Result<CommandBuffer> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
         // SAFETY: the command buffer is recording.
         unsafe { self.device().end_command_buffer(self.raw) }
             .map_err(|r| self.token.device.noticed(Error::of("vkEndCommandBuffer")(r)))?;
@@ -354,40 +366,51 @@ impl CommandEncoder {
         unsafe { self.device().cmd_blit_image2(self.raw, &info) };
     }
 
-    /// Binds a compute pipeline, the bindless table and push constants, and dispatches.
-    pub fn dispatch<P: bytemuck::Pod>(&mut self, pipeline: &ComputePipeline, push: &P, groups: [u32; 3]) {
-        self.bind(vk::PipelineBindPoint::COMPUTE, pipeline.raw(), push);
-        // SAFETY: recording; pipeline and table were just bound.
-        unsafe { self.device().cmd_dispatch(self.raw, groups[0], groups[1], groups[2]) };
-    }
-
-    /// [`CommandEncoder::dispatch`] with the group counts in a buffer.
-    pub fn dispatch_indirect<P: bytemuck::Pod>(
+    /// Binds a compute pipeline with its resources and push constants, and dispatches.
+    pub fn dispatch<P: bytemuck::Pod>(
         &mut self,
         pipeline: &ComputePipeline,
+        bindings: &PassBindings<'_>,
         push: &P,
-        arguments: &Buffer,
-        offset: u64,
+        groups: [u32; 3],
     ) {
-        self.bind(vk::PipelineBindPoint::COMPUTE, pipeline.raw(), push);
-        // SAFETY: recording; the buffer is alive and was made for indirect use.
-        unsafe { self.device().cmd_dispatch_indirect(self.raw, arguments.raw(), offset) };
+        if self.bind(vk::PipelineBindPoint::COMPUTE, pipeline.raw(), bindings, push) {
+            // SAFETY: recording; pipeline and sets were just bound.
+            unsafe { self.device().cmd_dispatch(self.raw, groups[0], groups[1], groups[2]) };
+        }
     }
 
-    fn bind<P: bytemuck::Pod>(&mut self, point: vk::PipelineBindPoint, pipeline: vk::Pipeline, push: &P) {
-        let device = &self.token.device;
-        let (Some(table), Some(common)) = (device.bindless.get(), device.pipelines.get()) else { return };
+    /// Returns whether everything is bound; otherwise the error waits for `finish`.
+    fn bind<P: bytemuck::Pod>(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        pipeline: vk::Pipeline,
+        bindings: &PassBindings<'_>,
+        push: &P,
+    ) -> bool {
         const { assert!(size_of::<P>() <= super::pipeline::PUSH_CONSTANT_BYTES as usize) };
-        // SAFETY: recording; set and layout live as long as the device; push constants fit the 128 bytes that
-        // every layout has (checked at compile time just above).
+        let device = self.token.device.clone();
+        let (Some(table), Some(common)) = (device.bindless.get(), device.pipelines.get()) else {
+            return false;
+        };
+        let pass = match self.descriptors.write(common.pass_layout, bindings) {
+            Ok(set) => set,
+            Err(error) => {
+                self.failed.get_or_insert(error);
+                return false;
+            }
+        };
+        // SAFETY: recording; sets and layout live as long as the device or the pool's recordings; push constants
+        // fit the 128 bytes that every layout has (checked at compile time just above).
         unsafe {
             device.raw.cmd_bind_pipeline(self.raw, point, pipeline);
-            device.raw.cmd_bind_descriptor_sets(self.raw, point, common.layout, 0, &[table.set], &[]);
+            device.raw.cmd_bind_descriptor_sets(self.raw, point, common.layout, 0, &[table.set, pass], &[]);
             let bytes = bytemuck::bytes_of(push);
             if !bytes.is_empty() {
                 device.raw.cmd_push_constants(self.raw, common.layout, vk::ShaderStageFlags::ALL, 0, bytes);
             }
         }
+        true
     }
 
     /// Begins drawing into the targets; depth is cleared to 0 (far, reversed).
@@ -462,9 +485,16 @@ impl CommandEncoder {
         unsafe { self.device().cmd_end_rendering(self.raw) };
     }
 
-    /// Binds a graphics pipeline, the bindless table and push constants.
-    pub fn bind_graphics<P: bytemuck::Pod>(&mut self, pipeline: &GraphicsPipeline, push: &P) {
-        self.bind(vk::PipelineBindPoint::GRAPHICS, pipeline.raw(), push);
+    /// Binds a graphics pipeline with its resources and push constants. Returns whether drawing may go on; if not,
+    /// `finish` reports why.
+    #[must_use]
+    pub fn bind_graphics<P: bytemuck::Pod>(
+        &mut self,
+        pipeline: &GraphicsPipeline,
+        bindings: &PassBindings<'_>,
+        push: &P,
+    ) -> bool {
+        self.bind(vk::PipelineBindPoint::GRAPHICS, pipeline.raw(), bindings, push)
     }
 
     /// Binds 32-bit indices from the start of a buffer.

@@ -59,6 +59,8 @@ pub struct Device {
     pub(super) cache_folder: Option<std::path::PathBuf>,
     pub(super) debug: Option<ext::debug_utils::Device>,
     pub(super) swapchain: Option<khr::swapchain::Device>,
+    /// Granularity of binds of buffers, bytes, as probed; 1 without sparse binding.
+    sparse_buffer_alignment: u64,
     lost: AtomicBool,
 }
 
@@ -158,16 +160,30 @@ impl Device {
 
     /// Wraps an application's own device, with the queues the engine may use.
     ///
-    /// The device must have been made for Vulkan 1.3 with the features that [`required_features`] lists, and
-    /// for reserved resources with `sparseBinding` and `sparseResidencyBuffer`. The application keeps its own
-    /// use of a shared queue apart from the engine's calls (Vulkan's host synchronisation).
+    /// What the application does first, on plain `ash` (`engine/examples/growable_buffer.rs` is all of it):
+    ///
+    /// 1. make an instance for Vulkan 1.3 and wrap it ([`Instance::from_raw`]);
+    /// 2. ask a physical device what it can do ([`capabilities::query`]) and which queues to take
+    ///    ([`queue_policy::plan`], or a [`QueuePlan`] of its own);
+    /// 3. make a device with the queues of [`QueuePlan::families`] and the features of [`feature_chain`], which are
+    ///    [`required_features`] and what sparse resources need, beside features and extensions of its own.
+    ///
+    /// The engine uses of the device what the physical device reports. `mask` hides what was not enabled:
+    /// [`FeatureMask::fallback`] where `sparseBinding` was not, `bc` or `anisotropy` likewise. A plan without a
+    /// sparse queue hides sparse binding too. No extension is needed.
+    ///
+    /// The application's own command buffers go through [`Device::submit_raw`], so that the engine knows until
+    /// when its resources are in use. Where the application uses the queues directly (presenting, say), that must
+    /// not overlap the engine's calls: Vulkan leaves this to the caller.
     ///
     /// # Errors
-    /// When the device lacks what is needed, or objects cannot be made.
+    /// When the device lacks what is needed (by name), the plan names a queue that does not exist, or objects
+    /// cannot be made.
     ///
     /// # Safety
-    /// `physical` and `raw` belong to `instance`, have the features enabled, own the queues of `plan`, and
-    /// stay valid until the returned value and everything made from it are dropped. They are not destroyed.
+    /// `physical` and `raw` belong to `instance`; the features above that are not masked are enabled; the queues of
+    /// `plan` were made with the device. All of it stays valid until the returned value and everything made from it
+    /// are dropped, which does not destroy it.
     pub unsafe fn from_raw(
         instance: Arc<Instance>,
         physical: vk::PhysicalDevice,
@@ -177,10 +193,21 @@ impl Device {
     ) -> Result<Arc<Self>> {
         let mut capabilities = capabilities::query(&instance, physical)?;
         mask.apply(&mut capabilities);
+        if plan.sparse.is_none() {
+            FeatureMask::fallback().apply(&mut capabilities);
+        }
         if !capabilities.missing.is_empty() {
             let needs = capabilities.missing.join(", ");
             return Err(Error::Unsupported { what: "the engine".into(), needs, device: capabilities.name });
         }
+        for (family, count) in plan.families() {
+            let limit = capabilities.queue_families.get(family as usize).map_or(0, |f| f.count);
+            if count > limit {
+                let what = format!("queues of family {family} on {}", capabilities.name);
+                return Err(Error::Limit { what, asked: count.into(), limit: limit.into() });
+            }
+        }
+        // An extension that the application may not have enabled.
         capabilities.optional.memory_priority = false;
         let choose = |choice: QueueChoice| {
             // SAFETY: the caller says that the device owns this queue.
@@ -252,6 +279,7 @@ impl Device {
             cache_folder,
             debug,
             swapchain,
+            sparse_buffer_alignment: 1,
             lost: AtomicBool::new(false),
         };
         device.name_timelines();
@@ -274,8 +302,8 @@ impl Device {
         if !self.capabilities.sparse.growable_buffers() {
             return;
         }
-        match self.sparse_buffer_memory_types() {
-            Ok(bits) if bits != 0 => {}
+        match self.sparse_buffer_requirements() {
+            Ok(needs) if needs.memory_types != 0 => self.sparse_buffer_alignment = needs.alignment,
             Ok(_) => {
                 log::warn!(
                     "{} advertises sparse binding but has no memory type for it: not used",
@@ -296,6 +324,11 @@ impl Device {
     /// What the device can do, after masks and probes.
     pub fn capabilities(&self) -> &Capabilities {
         &self.capabilities
+    }
+
+    /// The granularity at which memory is bound to reserved buffers, in bytes, as the driver reported it.
+    pub fn sparse_buffer_alignment(&self) -> u64 {
+        self.sparse_buffer_alignment
     }
 
     /// Known faults of the driver.
@@ -398,11 +431,15 @@ pub fn required_features() -> &'static [&'static str] {
         "timelineSemaphore",
         "drawIndirectCount",
         "hostQueryReset",
+        "shaderStorageBufferArrayNonUniformIndexing",
+        "shaderSampledImageArrayNonUniformIndexing",
         "runtimeDescriptorArray",
         "descriptorBindingPartiallyBound",
         "descriptorBindingUpdateUnusedWhilePending",
         "descriptorBindingStorageBufferUpdateAfterBind",
         "descriptorBindingSampledImageUpdateAfterBind",
+        "robustImageAccess",
+        "shaderZeroInitializeWorkgroupMemory",
         "dynamicRendering",
         "synchronization2",
         "maintenance4",
@@ -410,8 +447,9 @@ pub fn required_features() -> &'static [&'static str] {
 }
 
 /// Feature structures to chain into an application's own `VkDeviceCreateInfo`, so that
-/// [`Device::from_raw`] can use the device. `supported` is what the physical device reported; sparse and
-/// other optional features are copied from it.
+/// [`Device::from_raw`] can use the device: the first as `enabled_features`, the others by `push_next`. More may be
+/// turned on in them. `supported` is what the physical device reported; sparse and other optional features are
+/// copied from it.
 pub fn feature_chain(
     supported: &vk::PhysicalDeviceFeatures,
 ) -> (
@@ -442,12 +480,16 @@ pub fn feature_chain(
         .timeline_semaphore(true)
         .draw_indirect_count(true)
         .host_query_reset(true)
+        .shader_storage_buffer_array_non_uniform_indexing(true)
+        .shader_sampled_image_array_non_uniform_indexing(true)
         .runtime_descriptor_array(true)
         .descriptor_binding_partially_bound(true)
         .descriptor_binding_update_unused_while_pending(true)
         .descriptor_binding_storage_buffer_update_after_bind(true)
         .descriptor_binding_sampled_image_update_after_bind(true);
     let f13 = vk::PhysicalDeviceVulkan13Features::default()
+        .robust_image_access(true)
+        .shader_zero_initialize_workgroup_memory(true)
         .dynamic_rendering(true)
         .synchronization2(true)
         .maintenance4(true);

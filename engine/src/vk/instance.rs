@@ -157,7 +157,8 @@ impl Instance {
     ///
     /// # Safety
     /// `raw` must stay valid until the returned value and everything made from it are dropped; it is not
-    /// destroyed by them. `entry` must be what it was made with.
+    /// destroyed by them. `entry` must be what it was made with; keep a clone of it for destroying `raw`
+    /// afterwards, since the Vulkan library is unloaded with the last one.
     pub unsafe fn from_raw(entry: ash::Entry, raw: ash::Instance) -> Arc<Self> {
         Arc::new(Self {
             entry,

@@ -20,9 +20,9 @@
 //! ```
 //!
 //! Rust's arrays align to their element, WGSL's vectors to 8 or 16 bytes. Padding is therefore written out: the
-//! macro refuses a struct with holes, and [`check_layouts`] one whose members lie elsewhere in WGSL.
+//! macro refuses a struct with holes, and `check_layouts` one whose members lie elsewhere in WGSL.
 
-/// A struct that can be copied to the GPU as it is. Made by [`gpu_struct!`].
+/// A struct that can be copied to the GPU as it is. Made by `gpu_struct!`.
 pub trait GpuStruct: bytemuck::Pod {
     /// Where its members are.
     const LAYOUT: StructLayout;

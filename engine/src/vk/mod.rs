@@ -28,6 +28,9 @@ pub mod instance;
 pub mod layout;
 pub mod memory;
 pub mod messages;
+#[cfg(any(test, feature = "null-driver"))]
+pub mod null;
+pub mod pass_bindings;
 pub mod pipeline;
 pub mod query;
 pub mod queue_policy;
@@ -50,6 +53,7 @@ pub use error::{Error, Result};
 pub use image::{Image, ImageDesc, Sampler, SamplerDesc};
 pub use instance::{Instance, InstanceOptions, Validation};
 pub use memory::{DeviceMemory, Location};
+pub use pass_bindings::PassBindings;
 pub use pipeline::{ComputePipeline, GraphicsDesc, GraphicsPipeline};
 pub use query::PassTimer;
 pub use queue_policy::SparseQueuePolicy;

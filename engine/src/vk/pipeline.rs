@@ -1,4 +1,4 @@
-//! Pipelines: one layout for all (the bindless set and 128 bytes of push constants), and the on-disk cache.
+//! Pipelines: one layout for all (the bindless set, the pass's set, 128 bytes of push constants), and the on-disk cache.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -18,6 +18,8 @@ pub const PUSH_CONSTANT_BYTES: u32 = 128;
 /// The layout that all pipelines share, and the pipeline cache.
 pub(super) struct PipelineCommon {
     pub(super) layout: vk::PipelineLayout,
+    /// Layout of set 1.
+    pub(super) pass_layout: vk::DescriptorSetLayout,
     cache: vk::PipelineCache,
     file: Option<PathBuf>,
     /// Size of the cache as read: it is written back only when it grew.
@@ -26,7 +28,8 @@ pub(super) struct PipelineCommon {
 
 impl PipelineCommon {
     pub(super) fn new(device: &Device, bindless: &Bindless) -> Result<Self> {
-        let sets = [bindless.layout];
+        let pass_layout = super::pass_bindings::make_layout(device)?;
+        let sets = [bindless.layout, pass_layout];
         let push = [vk::PushConstantRange {
             stage_flags: vk::ShaderStageFlags::ALL,
             offset: 0,
@@ -34,8 +37,11 @@ impl PipelineCommon {
         }];
         let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets).push_constant_ranges(&push);
         // SAFETY: the set layout is alive; 128 bytes is the guaranteed minimum.
-        let layout = unsafe { device.raw.create_pipeline_layout(&info, None) }
-            .map_err(Error::of("vkCreatePipelineLayout"))?;
+        let layout = unsafe { device.raw.create_pipeline_layout(&info, None) }.map_err(|r| {
+            // SAFETY: just made and never used.
+            unsafe { device.raw.destroy_descriptor_set_layout(pass_layout, None) };
+            Error::of("vkCreatePipelineLayout")(r)
+        })?;
         let file = device.cache_folder.as_ref().map(|folder| folder.join(cache_name(device)));
         let data = file.as_ref().and_then(|f| std::fs::read(f).ok()).unwrap_or_default();
         let make = |data: &[u8]| {
@@ -49,7 +55,7 @@ impl PipelineCommon {
             // A damaged file: start empty.
             Err(_) => (make(&[]).unwrap_or_default(), 0),
         };
-        Ok(Self { layout, cache, file, loaded_bytes })
+        Ok(Self { layout, pass_layout, cache, file, loaded_bytes })
     }
 
     fn save(&self, raw: &ash::Device) {
@@ -75,6 +81,7 @@ impl PipelineCommon {
         unsafe {
             raw.destroy_pipeline_cache(self.cache, None);
             raw.destroy_pipeline_layout(self.layout, None);
+            raw.destroy_descriptor_set_layout(self.pass_layout, None);
         }
     }
 }

@@ -20,6 +20,7 @@ pub(super) enum Garbage {
     Sampler(vk::Sampler),
     Pipeline(vk::Pipeline),
     CommandPool(vk::CommandPool),
+    DescriptorPool(vk::DescriptorPool),
     QueryPool(vk::QueryPool),
     Semaphore(vk::Semaphore),
     Swapchain(vk::SwapchainKHR),
@@ -108,6 +109,7 @@ impl Device {
                 Garbage::Sampler(handle) => raw.destroy_sampler(handle, None),
                 Garbage::Pipeline(handle) => raw.destroy_pipeline(handle, None),
                 Garbage::CommandPool(handle) => raw.destroy_command_pool(handle, None),
+                Garbage::DescriptorPool(handle) => raw.destroy_descriptor_pool(handle, None),
                 Garbage::QueryPool(handle) => raw.destroy_query_pool(handle, None),
                 Garbage::Semaphore(handle) => raw.destroy_semaphore(handle, None),
                 Garbage::Swapchain(handle) => {

@@ -164,3 +164,21 @@ fn a_view_that_is_only_read_is_marked_so() {
     let decorations = instructions(&compiled.spirv, 71);
     assert_eq!(decorations.iter().filter(|d| d[1] == NON_WRITABLE).count(), 1, "{decorations:?}");
 }
+
+#[test]
+fn idioms_that_shaders_are_written_in_compile() {
+    let shaders = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shaders");
+    let bindless = std::fs::read_to_string(shaders.join("lib/bindless.wgsl")).expect("readable");
+    let folder = folder(&[("lib/bindless.wgsl", &bindless), ("a.wgsl", include_str!("shader_idioms.wgsl"))]);
+    let compiled = compile(&folder.path().join("shaders"), "a.wgsl").unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(compiled.entry_points.len(), 6);
+}
+
+#[test]
+fn textures_as_arguments_are_refused() {
+    let error = error_of(&[(
+        "a.wgsl",
+        &format!("fn f(t: texture_2d<f32>) -> u32 {{ return textureNumLevels(t); }}\n{MAIN}"),
+    )]);
+    assert!(error.to_string().starts_with("shaders/a.wgsl:1:1: error: argument `t` of `f`"), "{error}");
+}

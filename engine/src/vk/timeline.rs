@@ -234,49 +234,78 @@ impl Device {
         waits: &[Point],
         present: PresentSync,
     ) -> Result<Point> {
-        let queue = self
-            .queue(timeline)
-            .filter(|_| timeline != Timeline::Bind)
-            .ok_or(Error::Vulkan { call: "vkQueueSubmit2", result: vk::Result::ERROR_FEATURE_NOT_PRESENT })?;
         let presents = present.acquired != vk::Semaphore::null();
         if presents && (timeline != Timeline::Graphics || present.submitted().is_some()) {
             return Err(Error::Other(
                 "an acquired swapchain image takes one submission, on the graphics timeline".into(),
             ));
         }
-        let infos: Vec<_> =
-            commands.iter().map(|c| vk::CommandBufferSubmitInfo::default().command_buffer(c.raw())).collect();
-        let mut wait_infos: Vec<_> =
-            waits.iter().filter(|p| p.value > 0).map(|p| self.semaphore_info(*p)).collect();
+        let raw: Vec<_> = commands.iter().map(super::command::CommandBuffer::raw).collect();
+        let mut extra_waits = Vec::new();
         if presents {
-            wait_infos.push(vk::SemaphoreSubmitInfo::default().semaphore(present.acquired).stage_mask(
+            extra_waits.push(vk::SemaphoreSubmitInfo::default().semaphore(present.acquired).stage_mask(
                 vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT | vk::PipelineStageFlags2::ALL_TRANSFER,
             ));
         }
-        let _host = queue.lock();
-        let state = &self.timelines[timeline as usize];
-        let point = Point { timeline, value: state.submitted.load(Ordering::Acquire) + 1 };
-        let mut signals = vec![self.semaphore_info(point)];
+        let mut extra_signals = Vec::new();
         if present.rendered != vk::Semaphore::null() {
-            signals.push(
+            extra_signals.push(
                 vk::SemaphoreSubmitInfo::default()
                     .semaphore(present.rendered)
                     .stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS),
             );
         }
-        let submit = vk::SubmitInfo2::default()
-            .command_buffer_infos(&infos)
-            .wait_semaphore_infos(&wait_infos)
-            .signal_semaphore_infos(&signals);
-        // SAFETY: command buffers are finished and belong to this device; the queue lock is held; what they
-        // use is kept alive by the retire queue until `point` is reached.
-        unsafe { self.raw.queue_submit2(queue.raw, &[submit], vk::Fence::null()) }
-            .map_err(|r| self.noticed(Error::of("vkQueueSubmit2")(r)))?;
-        state.submitted.store(point.value, Ordering::Release);
+        // SAFETY: command buffers are finished, belong to this device and are submitted once (by value); what they
+        // use is kept alive by the retire queue until the moment is reached; the swapchain owns its semaphores.
+        let point = unsafe { self.submit_raw(timeline, &raw, waits, &extra_waits, &extra_signals) }?;
         present.submitted.store(point.value, Ordering::Release);
         for command in &commands {
             command.submitted(point);
         }
+        Ok(point)
+    }
+
+    /// Submits an application's own command buffers to the graphics or transfer queue: after `waits`, and with
+    /// semaphores of the application's own beside the engine's. From then on the engine knows that whatever these
+    /// commands use is in use until the moment returned: shrinking waits for it, and so does destruction.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    ///
+    /// # Safety
+    /// The command buffers are executable, were allocated for the queue's family, and stay so until the moment
+    /// returned is reached; resources of the engine that they use are not dropped before this call. The semaphores
+    /// belong to this device and obey Vulkan's rules for them.
+    pub unsafe fn submit_raw(
+        &self,
+        timeline: Timeline,
+        commands: &[vk::CommandBuffer],
+        waits: &[Point],
+        extra_waits: &[vk::SemaphoreSubmitInfo<'_>],
+        extra_signals: &[vk::SemaphoreSubmitInfo<'_>],
+    ) -> Result<Point> {
+        let queue = self
+            .queue(timeline)
+            .filter(|_| timeline != Timeline::Bind)
+            .ok_or(Error::Vulkan { call: "vkQueueSubmit2", result: vk::Result::ERROR_FEATURE_NOT_PRESENT })?;
+        let infos: Vec<_> =
+            commands.iter().map(|c| vk::CommandBufferSubmitInfo::default().command_buffer(*c)).collect();
+        let own = waits.iter().filter(|p| p.value > 0).map(|p| self.semaphore_info(*p));
+        let wait_infos: Vec<_> = own.chain(extra_waits.iter().copied()).collect();
+        let _host = queue.lock();
+        let state = &self.timelines[timeline as usize];
+        let point = Point { timeline, value: state.submitted.load(Ordering::Acquire) + 1 };
+        let signals: Vec<_> =
+            [self.semaphore_info(point)].into_iter().chain(extra_signals.iter().copied()).collect();
+        let submit = vk::SubmitInfo2::default()
+            .command_buffer_infos(&infos)
+            .wait_semaphore_infos(&wait_infos)
+            .signal_semaphore_infos(&signals);
+        // SAFETY: the caller's promise about commands and semaphores; arrays are locals that outlive the call; the
+        // queue lock is held.
+        unsafe { self.raw.queue_submit2(queue.raw, &[submit], vk::Fence::null()) }
+            .map_err(|r| self.noticed(Error::of("vkQueueSubmit2")(r)))?;
+        state.submitted.store(point.value, Ordering::Release);
         Ok(point)
     }
 

@@ -13,6 +13,7 @@
 //!
 //! Each asks for 2 GiB of addresses and moves its watermark in steps of 16 MiB.
 
+mod column;
 mod scatter;
 mod table;
 mod types;
@@ -20,8 +21,9 @@ mod types;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub use column::{COLUMN_CAPACITY, Column};
 pub use scatter::ScatterPush;
-pub use table::{TABLE_CAPACITY, Table};
+pub use table::Table;
 pub use types::{
     INSTANCE_ALIVE, INSTANCE_FADES, InstancePayload, InstanceSceneData, PrimitiveData, PrimitiveKind,
 };
@@ -37,10 +39,7 @@ const COMPACTION_BUDGET: u32 = 4096;
 
 /// A set of instances that were added together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct InstanceSet {
-    instances: RangeId,
-    payloads: RangeId,
-}
+pub struct InstanceSet(RangeId);
 
 /// A primitive of the scene.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,7 +65,8 @@ pub struct InstanceDesc {
 pub struct GpuScene {
     primitives: Table<PrimitiveData>,
     instances: Table<InstanceSceneData>,
-    payloads: Table<InstancePayload>,
+    /// At the index of the instance.
+    payloads: Column<InstancePayload>,
     scatter: scatter::Scatter,
     jobs: Vec<scatter::ScatterJob>,
 }
@@ -78,10 +78,11 @@ impl GpuScene {
     /// When the device has no addresses left or refuses a pipeline.
     pub fn new(device: &Arc<Device>, sparse: &SparseMemory) -> Result<Self> {
         let policy = CommitPolicy::GPU_SCENE;
+        let payloads = Column::new(sparse, "GPUScene.InstancePayloadData", policy)?;
         Ok(Self {
-            primitives: Table::new(sparse, "GPUScene.PrimitiveData", policy)?,
-            instances: Table::new(sparse, "GPUScene.InstanceSceneData", policy)?,
-            payloads: Table::new(sparse, "GPUScene.InstancePayloadData", policy)?,
+            primitives: Table::new(sparse, "GPUScene.PrimitiveData", policy, u32::MAX)?,
+            instances: Table::new(sparse, "GPUScene.InstanceSceneData", policy, payloads.capacity())?,
+            payloads,
             scatter: scatter::Scatter::new(device)?,
             jobs: Vec::new(),
         })
@@ -108,7 +109,8 @@ impl GpuScene {
     /// # Errors
     /// When it is gone already.
     pub fn remove_primitive(&mut self, primitive: Primitive) -> Result<()> {
-        self.primitives.remove(primitive.0)
+        self.primitives.remove(primitive.0)?;
+        Ok(())
     }
 
     /// Adds instances that lie together.
@@ -117,14 +119,9 @@ impl GpuScene {
     /// When a primitive is gone or a table is full; nothing is added then.
     pub fn add_instances(&mut self, descs: &[InstanceDesc]) -> Result<InstanceSet> {
         let (instances, payloads) = self.encode(descs)?;
-        let instances = self.instances.add(&instances)?;
-        match self.payloads.add(&payloads) {
-            Ok(payloads) => Ok(InstanceSet { instances, payloads }),
-            Err(error) => {
-                self.instances.remove(instances)?;
-                Err(error)
-            }
-        }
+        let set = self.instances.add(&instances)?;
+        self.payloads.write(self.instances.range(set)?.start, &payloads);
+        Ok(InstanceSet(set))
     }
 
     /// Changes all instances of a set.
@@ -133,8 +130,10 @@ impl GpuScene {
     /// When the set or a primitive is gone.
     pub fn write_instances(&mut self, set: InstanceSet, descs: &[InstanceDesc]) -> Result<()> {
         let (instances, payloads) = self.encode(descs)?;
-        self.instances.write(set.instances, &instances)?;
-        self.payloads.write(set.payloads, &payloads)
+        let range = self.instances.range(set.0)?;
+        self.instances.write(set.0, &instances)?;
+        self.payloads.write(range.start, &payloads[..payloads.len().min(range.len())]);
+        Ok(())
     }
 
     /// Removes a set.
@@ -142,8 +141,9 @@ impl GpuScene {
     /// # Errors
     /// When it is gone already.
     pub fn remove_instances(&mut self, set: InstanceSet) -> Result<()> {
-        self.instances.remove(set.instances)?;
-        self.payloads.remove(set.payloads)
+        let range = self.instances.remove(set.0)?;
+        self.payloads.clear(range);
+        Ok(())
     }
 
     fn encode(&self, descs: &[InstanceDesc]) -> Result<(Vec<InstanceSceneData>, Vec<InstancePayload>)> {
@@ -165,8 +165,8 @@ impl GpuScene {
         self.primitives.update_each(rename);
     }
 
-    /// Compacts the tails, moves the watermarks and writes what changed into the upload ring. Instances and
-    /// payloads have the same history of ranges, so their indices stay equal; a test keeps that so.
+    /// Compacts the tails, moves the watermarks and writes what changed into the upload ring. Payloads move with
+    /// their instances.
     ///
     /// # Errors
     /// When the device has no memory.
@@ -183,11 +183,12 @@ impl GpuScene {
                 _ => false,
             });
         }
-        self.instances.compact(COMPACTION_BUDGET);
-        self.payloads.compact(COMPACTION_BUDGET);
+        for (from, to) in self.instances.compact(COMPACTION_BUDGET) {
+            self.payloads.relocate(from, to);
+        }
         self.primitives.commit(frame)?;
         self.instances.commit(frame)?;
-        self.payloads.commit(frame)?;
+        self.payloads.commit(self.instances.len(), frame)?;
         self.jobs.clear();
         Ok(self.upload(ring)?)
     }
@@ -214,7 +215,7 @@ impl GpuScene {
     }
 
     /// Payloads of the instances.
-    pub fn payloads(&self) -> &Table<InstancePayload> {
+    pub fn payloads(&self) -> &Column<InstancePayload> {
         &self.payloads
     }
 

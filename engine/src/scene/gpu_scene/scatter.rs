@@ -4,19 +4,13 @@ use std::sync::Arc;
 
 use crate::memory::Upload;
 use crate::vk::layout::gpu_struct;
-use crate::vk::{CommandEncoder, ComputePipeline, Device, Result, shader};
+use crate::vk::{Buffer, CommandEncoder, ComputePipeline, Device, PassBindings, Result, shader};
 
 gpu_struct! {
     /// Push constants of `shaders/scatter.wgsl`.
     pub struct ScatterPush {
-        /// Slot of the buffer that is written.
-        pub target_slot: u32,
-        /// Slot of the element indices.
-        pub index_slot: u32,
         /// First word of the element indices.
         pub index_word: u32,
-        /// Slot of the data.
-        pub data_slot: u32,
         /// First word of the data.
         pub data_word: u32,
         /// Words of all elements.
@@ -29,7 +23,7 @@ gpu_struct! {
 /// One buffer's upload.
 #[derive(Debug)]
 pub(super) struct ScatterJob {
-    pub(super) target: u32,
+    pub(super) target: Arc<Buffer>,
     pub(super) indices: Upload,
     pub(super) data: Upload,
     pub(super) elements: u32,
@@ -52,15 +46,21 @@ impl Scatter {
         for job in jobs {
             let words = job.elements * job.words_per_element;
             let push = ScatterPush {
-                target_slot: job.target,
-                index_slot: job.indices.slot,
                 index_word: job.indices.word(),
-                data_slot: job.data.slot,
                 data_word: job.data.word(),
                 words,
                 words_per_element: job.words_per_element,
             };
-            encoder.dispatch(&self.pipeline, &push, spread(self.pipeline.groups([words, 1, 1])[0]));
+            let bindings = PassBindings {
+                buffers: &[(0, &job.indices.buffer), (1, &job.data.buffer), (2, &job.target)],
+                ..Default::default()
+            };
+            encoder.dispatch(
+                &self.pipeline,
+                &bindings,
+                &push,
+                spread(self.pipeline.groups([words, 1, 1])[0]),
+            );
         }
     }
 }

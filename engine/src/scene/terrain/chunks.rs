@@ -5,25 +5,19 @@ use std::sync::Arc;
 
 use super::lod::{CachePlan, ChunkCache, LodParams, Node};
 use super::surface::Surface;
-use super::textures::ChunkJob;
+use super::textures::{ChunkJob, Textures};
 use crate::memory::{Upload, UploadRing};
 use crate::scene::error::Result;
 use crate::scene::geometry::{GeometryPool, IndexRange, VertexRange};
 use crate::scene::gpu_scene::{GpuScene, InstanceDesc, InstanceSet, Primitive, PrimitiveData, PrimitiveKind};
 use crate::vk::layout::gpu_struct;
-use crate::vk::{CommandEncoder, ComputePipeline, Device, shader};
+use crate::vk::{CommandEncoder, ComputePipeline, Device, PassBindings, shader};
 
 gpu_struct! {
     /// Push constants of `shaders/terrain_vertices.wgsl`.
     pub struct ChunkVerticesPush {
-        /// Slot of the terrain's constants.
-        pub terrain_slot: u32,
-        /// Slot of the jobs.
-        pub jobs_slot: u32,
-        /// First job in that buffer, in units of a job.
+        /// First job in the upload's buffer, in units of a job.
         pub first_job: u32,
-        /// Slot of `Geometry.Vertices`.
-        pub vertices_slot: u32,
         /// Vertices along a side of a chunk.
         pub side: u32,
     }
@@ -153,24 +147,26 @@ impl Chunks {
         &mut self,
         encoder: &mut CommandEncoder,
         geometry: &GeometryPool,
-        terrain_slot: u32,
+        textures: &Textures,
     ) {
         let Some((upload, count)) = self.jobs.take() else { return };
         encoder.begin_label("TerrainVertices");
         let side = self.quads + 1;
         let groups = self.pipeline.groups([side * side, 1, 1])[0];
+        let bindings = PassBindings {
+            buffers: &[(0, &upload.buffer), (1, geometry.vertices().buffer()), (5, textures.constants())],
+            images: &[(8, textures.coefficients()), (9, textures.detail())],
+            sampler: None,
+        };
         // A dispatch has at most 65535 groups an axis; one chunk a group on y.
         let mut first = 0;
         while first < count {
             let batch = (count - first).min(65_535);
             let push = ChunkVerticesPush {
-                terrain_slot,
-                jobs_slot: upload.slot,
                 first_job: (upload.offset / size_of::<ChunkJob>() as u64) as u32 + first,
-                vertices_slot: geometry.vertices().slot().unwrap_or_default(),
                 side,
             };
-            encoder.dispatch(&self.pipeline, &push, [groups, batch, 1]);
+            encoder.dispatch(&self.pipeline, &bindings, &push, [groups, batch, 1]);
             first += batch;
         }
         encoder.end_label();

@@ -30,7 +30,6 @@ use self::light::LightMaps;
 use self::lod::{LodCamera, LodParams, Quadtree};
 use self::rocks::Rocks;
 use self::surface::Surface;
-use self::textures::Textures;
 use super::error::Result;
 use super::geometry::GeometryPool;
 use super::gpu_scene::GpuScene;
@@ -39,7 +38,7 @@ use crate::scene::Camera;
 use crate::vk::{CommandEncoder, Device};
 
 pub use self::chunks::ChunkVerticesPush;
-pub use self::textures::{ChunkJob, TerrainConstants, TerrainLayer};
+pub use self::textures::{ChunkJob, TerrainConstants, TerrainLayer, Textures};
 
 /// How a terrain is made from a surface.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,9 +104,9 @@ impl Terrain {
         &self.light
     }
 
-    /// Slot of its [`TerrainConstants`].
-    pub fn constants_slot(&self) -> u32 {
-        self.textures.constants_slot()
+    /// What shaders read of it.
+    pub fn textures(&self) -> &Textures {
+        &self.textures
     }
 
     /// Chunks in the geometry pool.
@@ -155,7 +154,7 @@ impl Terrain {
 
     /// Records the pass that makes this frame's new vertices.
     pub(super) fn record(&mut self, encoder: &mut CommandEncoder, geometry: &GeometryPool) {
-        self.chunks.record(encoder, geometry, self.constants_slot());
+        self.chunks.record(encoder, geometry, &self.textures);
     }
 
     /// Takes everything out of the scene.

@@ -10,7 +10,7 @@ use super::light::{LightMaps, SUN_RADIUS};
 use super::surface::Surface;
 use crate::memory::staging::upload_images;
 use crate::vk::layout::gpu_struct;
-use crate::vk::{Buffer, Device, Image, ImageDesc, Location, Result, Slot};
+use crate::vk::{Buffer, Device, Image, ImageDesc, Location, Result};
 
 gpu_struct! {
     /// One layer of the detail texture.
@@ -37,14 +37,6 @@ gpu_struct! {
         pub map_size: [f32; 2],
         /// Least and greatest height, metres.
         pub height_range: [f32; 2],
-        /// Slot of the spline's coefficients (`R32_SFLOAT`).
-        pub coefficients_slot: u32,
-        /// Slot of the slope map: slope on x and z, curvature (`RGBA16_SFLOAT`).
-        pub slope_slot: u32,
-        /// Slot of the light map: shadow height as two halves that add up, penumbra, sky visibility.
-        pub light_slot: u32,
-        /// Slot of the detail texture.
-        pub detail_slot: u32,
         /// Height amplitude of the detail on flat and on steep ground, as a share of a layer's period.
         pub flat_strength: f32,
         /// See `flat_strength`.
@@ -68,13 +60,14 @@ gpu_struct! {
     }
 }
 
-/// Images, constants and their slots. The images live as long as their slots do.
+/// The maps and constants of a terrain on the GPU.
 #[derive(Debug)]
-pub(super) struct Textures {
-    _slots: Vec<Slot>,
-    constants_slot: Slot,
-    _constants: Buffer,
-    _images: Vec<Image>,
+pub struct Textures {
+    constants: Buffer,
+    coefficients: Image,
+    slope: Image,
+    light: Image,
+    detail: Image,
 }
 
 impl Textures {
@@ -93,12 +86,11 @@ impl Textures {
         let detail = surface.detail().texture();
         let detail_levels = detail.level_count() as u32;
         let map = [width, height];
-        let images = vec![
-            image("Terrain.Coefficients", Format::R32_SFLOAT, map, 1)?,
-            image("Terrain.Slope", Format::R16G16B16A16_SFLOAT, map, mips)?,
-            image("Terrain.Light", Format::R16G16B16A16_SFLOAT, map, mips)?,
-            image("Terrain.Detail", Format::R16G16B16A16_SFLOAT, [SIZE as u32; 2], detail_levels)?,
-        ];
+        let half = Format::R16G16B16A16_SFLOAT;
+        let coefficients = image("Terrain.Coefficients", Format::R32_SFLOAT, map, 1)?;
+        let slope_image = image("Terrain.Slope", half, map, mips)?;
+        let light_image = image("Terrain.Light", half, map, mips)?;
+        let detail_image = image("Terrain.Detail", half, [SIZE as u32; 2], detail_levels)?;
         let slope = half_mips(slope_map(surface, light), width, height, mips);
         let light_map = half_mips(light_map(light, desc), width, height, mips);
         let bytes = |levels: &'_ [Vec<[u16; 4]>]| -> Vec<Vec<u8>> {
@@ -110,28 +102,53 @@ impl Textures {
         upload_images(
             device,
             &[
-                (&images[0], vec![bytemuck::cast_slice(surface.coefficients())]),
-                (&images[1], slope.iter().map(Vec::as_slice).collect()),
-                (&images[2], light_map.iter().map(Vec::as_slice).collect()),
-                (&images[3], detail_mips),
+                (&coefficients, vec![bytemuck::cast_slice(surface.coefficients())]),
+                (&slope_image, slope.iter().map(Vec::as_slice).collect()),
+                (&light_image, light_map.iter().map(Vec::as_slice).collect()),
+                (&detail_image, detail_mips),
             ],
         )?;
-        let slots = images.iter().map(|i| device.bind_texture(i)).collect::<Result<Vec<_>>>()?;
-        let constants = constants(surface, &slots, detail_levels);
+        let constants = constants(surface, detail_levels);
         let bytes = size_of::<TerrainConstants>() as u64;
         let usage = BufferUsageFlags::STORAGE_BUFFER;
         let buffer = Buffer::committed(device, "Terrain.Constants", bytes, usage, Location::Upload)?;
         buffer.write_mapped(0, bytemuck::bytes_of(&constants))?;
-        let constants_slot = device.bind_buffer(&buffer, bytes)?;
-        Ok(Self { _slots: slots, constants_slot, _constants: buffer, _images: images })
+        Ok(Self {
+            constants: buffer,
+            coefficients,
+            slope: slope_image,
+            light: light_image,
+            detail: detail_image,
+        })
     }
 
-    pub(super) fn constants_slot(&self) -> u32 {
-        self.constants_slot.index()
+    /// The [`TerrainConstants`].
+    pub fn constants(&self) -> &Buffer {
+        &self.constants
+    }
+
+    /// The spline's coefficients (`R32_SFLOAT`, a texel a sample).
+    pub fn coefficients(&self) -> &Image {
+        &self.coefficients
+    }
+
+    /// Slope on x and z, curvature.
+    pub fn slope(&self) -> &Image {
+        &self.slope
+    }
+
+    /// Shadow height as two halves that add up, penumbra in metres, sky visibility.
+    pub fn light(&self) -> &Image {
+        &self.light
+    }
+
+    /// The detail texture.
+    pub fn detail(&self) -> &Image {
+        &self.detail
     }
 }
 
-fn constants(surface: &Surface, slots: &[Slot], detail_levels: u32) -> TerrainConstants {
+fn constants(surface: &Surface, detail_levels: u32) -> TerrainConstants {
     let half = surface.half_extent();
     let (width, height) = surface.size();
     let params = surface.detail().params();
@@ -142,10 +159,6 @@ fn constants(surface: &Surface, slots: &[Slot], detail_levels: u32) -> TerrainCo
         pixel_size: pixel.into(),
         map_size: [width as f32, height as f32],
         height_range: [low, high],
-        coefficients_slot: slots[0].index(),
-        slope_slot: slots[1].index(),
-        light_slot: slots[2].index(),
-        detail_slot: slots[3].index(),
         flat_strength: params.flat,
         steep_strength: params.steep,
         // The grid is coarse: half of what a 45 degree slope rises in an eighth of a sample.

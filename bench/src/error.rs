@@ -1,0 +1,50 @@
+//! What can stop a measurement.
+
+use std::path::PathBuf;
+
+/// What can stop a measurement.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The Vulkan floor said no.
+    #[error(transparent)]
+    Vulkan(#[from] vasa::vk::Error),
+    /// A reserved resource said no.
+    #[error(transparent)]
+    Sparse(#[from] vasa::sparse::Error),
+    /// The JSON file cannot be written.
+    #[error("cannot write {}: {source}; name a file in a folder you can write to", path.display())]
+    Write {
+        /// The file asked for.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    /// The message as one line: a device report has a line a device.
+    pub(crate) fn one_line(&self) -> String {
+        self.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether the device has too little memory for what was measured.
+    pub(crate) fn is_out_of_memory(&self) -> bool {
+        match self {
+            Self::Vulkan(error) | Self::Sparse(vasa::sparse::Error::Vulkan(error)) => {
+                error.is_out_of_memory()
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_of_several_lines_becomes_one() {
+        let error = Error::from(vasa::vk::Error::NoDevice { report: "-> a: taken\n   b: refused".into() });
+        assert_eq!(error.one_line(), "no Vulkan device can run this: -> a: taken b: refused");
+    }
+}

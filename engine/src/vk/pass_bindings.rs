@@ -1,0 +1,188 @@
+//! What one pass reads and writes, bound exactly: set 1 of every pipeline, written for each dispatch or draw.
+//!
+//! | binding | what |
+//! | --- | --- |
+//! | 0 to 7 | storage buffers |
+//! | 8 to 11 | sampled images |
+//! | 12 | sampler |
+//!
+//! Why beside the bindless table: synchronisation validation takes every element of an array binding for used, so
+//! passes that reached their buffers and targets through the table could not be checked; and drivers that run
+//! lanes in software index such arrays lane by lane. The table is for what is read-only for long.
+//!
+//! Sets come from an arena that is reset with its command pool.
+
+use std::sync::{Arc, Mutex};
+
+use ash::vk;
+
+use super::buffer::Buffer;
+use super::device::Device;
+use super::error::{Error, Result};
+use super::image::{Image, Sampler};
+
+/// Number of storage buffer bindings, from 0.
+pub const PASS_BUFFERS: u32 = 8;
+/// Number of sampled image bindings, from 8.
+pub const PASS_IMAGES: u32 = 4;
+/// Binding of the sampler.
+pub const PASS_SAMPLER: u32 = PASS_BUFFERS + PASS_IMAGES;
+/// Sets an arena takes from one descriptor pool.
+const SETS_A_POOL: u32 = 64;
+
+/// The resources of one pass. Bindings that its shader does not use may be left out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PassBindings<'a> {
+    /// Storage buffers by binding; at most `maxStorageBufferRange` of each is seen.
+    pub buffers: &'a [(u32, &'a Buffer)],
+    /// Sampled images by binding, in the layout `SHADER_READ_ONLY_OPTIMAL`.
+    pub images: &'a [(u32, &'a Image)],
+    /// The sampler.
+    pub sampler: Option<&'a Sampler>,
+}
+
+pub(super) fn make_layout(device: &Device) -> Result<vk::DescriptorSetLayout> {
+    let binding = |binding, kind| {
+        vk::DescriptorSetLayoutBinding::default()
+            .binding(binding)
+            .descriptor_type(kind)
+            .descriptor_count(1)
+            .stage_flags(vk::ShaderStageFlags::ALL)
+    };
+    let bindings: Vec<_> = (0..PASS_BUFFERS)
+        .map(|b| binding(b, vk::DescriptorType::STORAGE_BUFFER))
+        .chain((PASS_BUFFERS..PASS_SAMPLER).map(|b| binding(b, vk::DescriptorType::SAMPLED_IMAGE)))
+        .chain([binding(PASS_SAMPLER, vk::DescriptorType::SAMPLER)])
+        .collect();
+    // A pass leaves out what its shader has no use for.
+    let flags = vec![vk::DescriptorBindingFlags::PARTIALLY_BOUND; bindings.len()];
+    let mut flags = vk::DescriptorSetLayoutBindingFlagsCreateInfo::default().binding_flags(&flags);
+    let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings).push_next(&mut flags);
+    // SAFETY: all pointers are locals that outlive the call.
+    unsafe { device.raw.create_descriptor_set_layout(&info, None) }
+        .map_err(|r| device.noticed(Error::of("vkCreateDescriptorSetLayout")(r)))
+}
+
+/// Descriptor sets of one command pool.
+#[derive(Debug, Clone)]
+pub(super) struct Arena {
+    device: Arc<Device>,
+    inner: Arc<Mutex<Inner>>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    pools: Vec<vk::DescriptorPool>,
+    /// Pool in use and sets taken from it.
+    current: usize,
+    taken: u32,
+}
+
+impl Arena {
+    pub(super) fn new(device: &Arc<Device>) -> Self {
+        Self { device: device.clone(), inner: Arc::default() }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        // Plain handles and counters, changed one at a time.
+        self.inner.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Makes all sets free again. The caller has waited for everything that used them.
+    pub(super) fn reset(&self) -> Result<()> {
+        let mut inner = self.lock();
+        for pool in inner.pools.iter().take(inner.current + 1) {
+            // SAFETY: no work in flight uses sets of this pool (the caller's command pool was waited for).
+            unsafe { self.device.raw.reset_descriptor_pool(*pool, vk::DescriptorPoolResetFlags::empty()) }
+                .map_err(|r| self.device.noticed(Error::of("vkResetDescriptorPool")(r)))?;
+        }
+        (inner.current, inner.taken) = (0, 0);
+        Ok(())
+    }
+
+    /// A set with these resources.
+    pub(super) fn write(
+        &self,
+        layout: vk::DescriptorSetLayout,
+        bindings: &PassBindings<'_>,
+    ) -> Result<vk::DescriptorSet> {
+        let mut inner = self.lock();
+        if inner.taken == SETS_A_POOL {
+            (inner.current, inner.taken) = (inner.current + 1, 0);
+        }
+        if inner.current == inner.pools.len() {
+            let pool = self.make_pool()?;
+            inner.pools.push(pool);
+        }
+        inner.taken += 1;
+        let layouts = [layout];
+        let info = vk::DescriptorSetAllocateInfo::default()
+            .descriptor_pool(inner.pools[inner.current])
+            .set_layouts(&layouts);
+        // SAFETY: the pool has room for SETS_A_POOL sets of this layout and is used under the lock.
+        let set = unsafe { self.device.raw.allocate_descriptor_sets(&info) }
+            .map_err(|r| self.device.noticed(Error::of("vkAllocateDescriptorSets")(r)))?[0];
+        self.fill(set, bindings);
+        Ok(set)
+    }
+
+    fn fill(&self, set: vk::DescriptorSet, bindings: &PassBindings<'_>) {
+        let most = self.device.capabilities().limits.max_storage_buffer_range;
+        let buffers: Vec<_> = bindings
+            .buffers
+            .iter()
+            .map(|(_, b)| {
+                [vk::DescriptorBufferInfo { buffer: b.raw(), offset: 0, range: b.bytes().min(most) }]
+            })
+            .collect();
+        let images: Vec<_> = bindings
+            .images
+            .iter()
+            .map(|(_, image)| {
+                [vk::DescriptorImageInfo {
+                    sampler: vk::Sampler::null(),
+                    image_view: image.view(),
+                    image_layout: vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL,
+                }]
+            })
+            .collect();
+        let samplers =
+            bindings.sampler.map(|s| [vk::DescriptorImageInfo { sampler: s.raw(), ..Default::default() }]);
+        let write = |binding, kind| {
+            vk::WriteDescriptorSet::default().dst_set(set).dst_binding(binding).descriptor_type(kind)
+        };
+        let mut writes = Vec::with_capacity(buffers.len() + images.len() + 1);
+        for ((binding, _), info) in bindings.buffers.iter().zip(&buffers) {
+            writes.push(write(*binding, vk::DescriptorType::STORAGE_BUFFER).buffer_info(info));
+        }
+        for ((binding, _), info) in bindings.images.iter().zip(&images) {
+            writes.push(write(*binding, vk::DescriptorType::SAMPLED_IMAGE).image_info(info));
+        }
+        if let Some(info) = &samplers {
+            writes.push(write(PASS_SAMPLER, vk::DescriptorType::SAMPLER).image_info(info));
+        }
+        // SAFETY: the set is fresh, so nothing in flight reads it; the infos are locals; buffers, views and
+        // samplers are alive, and are kept so by the retire queue while a recording that uses them is open.
+        unsafe { self.device.raw.update_descriptor_sets(&writes, &[]) };
+    }
+
+    fn make_pool(&self) -> Result<vk::DescriptorPool> {
+        let size = |ty, count| vk::DescriptorPoolSize { ty, descriptor_count: count * SETS_A_POOL };
+        let sizes = [
+            size(vk::DescriptorType::STORAGE_BUFFER, PASS_BUFFERS),
+            size(vk::DescriptorType::SAMPLED_IMAGE, PASS_IMAGES),
+            size(vk::DescriptorType::SAMPLER, 1),
+        ];
+        let info = vk::DescriptorPoolCreateInfo::default().max_sets(SETS_A_POOL).pool_sizes(&sizes);
+        // SAFETY: the array is a local that outlives the call.
+        let pool = unsafe { self.device.raw.create_descriptor_pool(&info, None) }
+            .map_err(|r| self.device.noticed(Error::of("vkCreateDescriptorPool")(r)))?;
+        self.device.counters.made();
+        Ok(pool)
+    }
+
+    /// The pools, to be retired with the command pool.
+    pub(super) fn take_pools(&self) -> Vec<vk::DescriptorPool> {
+        std::mem::take(&mut self.lock().pools)
+    }
+}
