@@ -45,10 +45,10 @@ pub struct CommonArgs {
     #[arg(long)]
     pub window: bool,
     /// Number of frames, at least 1 [default: 120 without a window, endless in one]
-    #[arg(long, value_name = "N", value_parser = frames)]
+    #[arg(long, value_name = "N", value_parser = frames, allow_hyphen_values = true)]
     pub frames: Option<u32>,
     /// Width and height in pixels
-    #[arg(long, value_name = "WxH", default_value = "1280x720")]
+    #[arg(long, value_name = "WxH", default_value = "1280x720", allow_hyphen_values = true)]
     pub size: Size,
     /// Folder for frame.png, stats.json and screenshots [default: target/demo/<scene>]
     #[arg(long, value_name = "DIR")]
@@ -98,10 +98,10 @@ pub struct TerrainArgs {
     #[arg(long)]
     pub grow: bool,
     /// Heights are multiplied by this
-    #[arg(long, value_name = "F", default_value_t = 1.6, value_parser = exaggeration)]
+    #[arg(long, value_name = "F", default_value_t = 1.6, value_parser = exaggeration, allow_hyphen_values = true)]
     pub exaggerate: f32,
     /// Side of a pixel of the height map in metres, instead of what the file says
-    #[arg(long, value_name = "M", value_parser = positive)]
+    #[arg(long, value_name = "M", value_parser = positive, allow_hyphen_values = true)]
     pub pixel_size: Option<f32>,
 }
 
