@@ -22,7 +22,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// A real landscape, drawn through buffers that grow in place
-    Terrain(TerrainArgs),
+    Terrain(Box<TerrainArgs>),
     /// The Vulkan devices: which is taken, and why the others are not (exit status 1 when none is usable)
     Devices(DevicesArgs),
 }
@@ -193,7 +193,7 @@ mod tests {
     fn terrain(arguments: &[&str]) -> Result<TerrainArgs> {
         let all = ["demos", "terrain"].iter().chain(arguments).map(Into::into);
         match parse_from(all)?.command {
-            Command::Terrain(args) => Ok(args),
+            Command::Terrain(args) => Ok(*args),
             other => panic!("{other:?}"),
         }
     }

@@ -46,9 +46,10 @@ impl Failure {
     }
 }
 
-/// Lines become sentences of one line.
+/// Lines become parts of one line, runs of spaces one space.
 pub fn one_line(text: &str) -> String {
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.lines().map(words).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 macro_rules! from_errors {

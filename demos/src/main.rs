@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn")).init();
     let done = cli::parse().and_then(|cli| match cli.command {
         cli::Command::Devices(args) => devices::run(&args),
-        cli::Command::Terrain(args) => run::run(args),
+        cli::Command::Terrain(args) => run::run(*args),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,

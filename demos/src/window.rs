@@ -56,7 +56,13 @@ pub fn wanted(args: &CommonArgs) -> Result<bool, String> {
 pub fn run(run: Run) -> Result<Outcome> {
     let event_loop = match EventLoop::new() {
         Ok(event_loop) => event_loop,
-        Err(error) => return Ok(Outcome::NoWindow(Box::new(run), one_line(&error.to_string()))),
+        Err(error) => {
+            // winit puts the place in its own source before the reason.
+            let text = one_line(&error.to_string());
+            let reason = text.rsplit(".rs:").next().unwrap_or(&text);
+            let reason = reason.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':' || c == ' ');
+            return Ok(Outcome::NoWindow(Box::new(run), reason.to_owned()));
+        }
     };
     let mut app = App { run, state: None, ended: None };
     event_loop
