@@ -23,6 +23,7 @@ use crate::memory::UploadRing;
 use crate::render::{self, Culled, RenderOptions, Renderer, View};
 use crate::scene::{self, Scene};
 use crate::sparse::{self, SparseKnobs, SparseMemory};
+use crate::vk::swapchain::{Acquired, AcquiredImage, Swapchain};
 use crate::vk::timeline::PresentSync;
 use crate::vk::{
     self, Buffer, CommandEncoder, CommandPool, Device, DeviceOptions, Instance, InstanceOptions, Location,
@@ -267,6 +268,25 @@ impl Engine {
         Ok(report)
     }
 
+    /// Draws the scene into the next image of a swapchain and presents it. `None` when there is nothing to draw
+    /// into now: the window is minimised, or was resized (give its size to [`Swapchain::resize`] first).
+    ///
+    /// # Errors
+    /// When the device has no memory (scene and engine keep working) or is lost.
+    pub fn render_to(
+        &mut self,
+        swapchain: &mut Swapchain,
+        view: &View,
+        overlay: Option<&mut dyn FnMut(&mut CommandEncoder, ImageView, [u32; 2])>,
+    ) -> Result<Option<FrameReport>> {
+        let Acquired::Image(acquired) = swapchain.acquire()? else { return Ok(None) };
+        let AcquiredImage { image, view: image_view, extent, sync, .. } = acquired;
+        let target = PresentTarget { image, view: image_view, extent, sync, overlay };
+        let report = self.render(view, extent, Some(target))?;
+        swapchain.present()?;
+        Ok(Some(report))
+    }
+
     fn remember_created(&mut self) {
         self.created.push_back(self.device.object_counts().created);
         if self.created.len() > 101 {
@@ -382,7 +402,10 @@ fn record_present(
         AccessFlags2::COLOR_ATTACHMENT_READ | AccessFlags2::COLOR_ATTACHMENT_WRITE,
     );
     // Ordered after the acquire, whose semaphore is waited for at this stage.
-    let acquired = (PipelineStageFlags2::ALL_TRANSFER, AccessFlags2::NONE);
+    let acquired = (
+        PipelineStageFlags2::ALL_TRANSFER | PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT,
+        AccessFlags2::NONE,
+    );
     let to_copy = (ImageLayout::UNDEFINED, ImageLayout::TRANSFER_DST_OPTIMAL);
     encoder.image_barrier(target.image, colour, to_copy, acquired, copy);
     encoder.blit(output, (target.image, target.extent));
