@@ -26,8 +26,8 @@ use crate::sparse::{self, SparseKnobs, SparseMemory};
 use crate::vk::swapchain::{Acquired, AcquiredImage, Swapchain};
 use crate::vk::timeline::PresentSync;
 use crate::vk::{
-    self, Buffer, CommandEncoder, CommandPool, Device, DeviceOptions, Instance, InstanceOptions, Location,
-    PassTimer, Point, Timeline,
+    self, Buffer, CommandBuffer, CommandEncoder, CommandPool, Device, DeviceOptions, Instance,
+    InstanceOptions, Location, PassTimer, Point, Timeline,
 };
 
 /// Result of the engine.
@@ -250,27 +250,53 @@ impl Engine {
 
         self.scene.prepare(&view.camera, &mut self.uploads, self.frame)?;
         let slot = &mut self.frames[place];
+        // Two recordings: the scene's update is submitted even when the frame cannot be drawn, so that the
+        // buffers stay what the host thinks they are.
+        let mut update = slot.pool.begin("SceneUpdate")?;
+        let flushed = self.sparse.flush(Some(&mut update))?;
+        slot.timer.begin(&mut update, "SceneUpdate");
+        self.scene.record(&mut update)?;
+        slot.timer.end(&mut update, "SceneUpdate");
+        let mut commands = vec![update.finish()?];
+        let waits: Vec<Point> = flushed.wait.into_iter().collect();
+        let drawn = self.record_frame(view, extent, present, place);
+        let (sync, drawn) = match drawn {
+            Ok((frame, sync)) => {
+                commands.push(frame);
+                (sync, Ok(()))
+            }
+            Err(error) => (PresentSync::default(), Err(error)),
+        };
+        let done = self.device.submit_with_present(Timeline::Graphics, commands, &waits, sync)?;
+        let slot = &mut self.frames[place];
+        slot.used = true;
+        self.uploads.finish(done);
+        self.sparse.end_frame();
+        self.remember_created();
+        if drawn.is_err() {
+            self.frames[place].timer.discard();
+        }
+        let report = FrameReport { frame: self.frame, done, waited: flushed.waits };
+        self.frame += 1;
+        drawn.map(|()| report)
+    }
+
+    fn record_frame(
+        &mut self,
+        view: &View,
+        extent: [u32; 2],
+        present: Option<PresentTarget<'_>>,
+        place: usize,
+    ) -> Result<(CommandBuffer, PresentSync)> {
+        let slot = &mut self.frames[place];
         let mut encoder = slot.pool.begin("Frame")?;
-        let flushed = self.sparse.flush(Some(&mut encoder))?;
-        slot.timer.begin(&mut encoder, "SceneUpdate");
-        self.scene.record(&mut encoder)?;
-        slot.timer.end(&mut encoder, "SceneUpdate");
         self.renderer.record(&mut encoder, &mut slot.timer, &self.scene, view, extent, self.frame, place)?;
         let mut sync = PresentSync::default();
         if let (Some(target), Some(output)) = (present, self.renderer.output()) {
             sync = target.sync.clone();
             record_present(&mut encoder, (output.raw(), output.desc().extent), target);
         }
-        let waits: Vec<Point> = flushed.wait.into_iter().collect();
-        let commands = vec![encoder.finish()?];
-        let done = self.device.submit_with_present(Timeline::Graphics, commands, &waits, sync)?;
-        slot.used = true;
-        self.uploads.finish(done);
-        self.sparse.end_frame();
-        self.remember_created();
-        let report = FrameReport { frame: self.frame, done, waited: flushed.waits };
-        self.frame += 1;
-        Ok(report)
+        Ok((encoder.finish()?, sync))
     }
 
     /// Draws the scene into the next image of a swapchain and presents it. `None` when there is nothing to draw
