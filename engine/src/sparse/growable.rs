@@ -12,6 +12,7 @@ use super::watermark::{
     CommitPolicy, DEFAULT_TILE_BYTES, Governor, Layout, Location, Plan, PlanError, ReservationId, Sizes,
     Watermark, clamp_capacity,
 };
+use crate::vk::quirks::Switch;
 use crate::vk::{Buffer, Device, DeviceMemory, MemoryBind, Slot};
 
 /// What new bytes of a growable buffer hold.
@@ -259,7 +260,10 @@ impl GrowableBuffer {
         let started = Instant::now();
         let named = |source| Error::Plan { name: self.name.clone(), source };
         let plan = self.state().watermark.plan_commit(bytes).map_err(named)?;
-        if plan.is_empty() {
+        let shrinks = plan.target_tiles < plan.from_tiles;
+        let keeps = shrinks && !self.fallback && self.device().quirks().has(Switch::NoNullUnbind);
+        if plan.is_empty() || keeps {
+            // A driver that must not unbind keeps its tiles bound: they serve the next growth.
             self.state().requested = bytes;
             return Ok(false);
         }

@@ -10,6 +10,7 @@ mod contents;
 mod embedding;
 mod faults;
 mod frames;
+mod golden;
 mod growth;
 mod lifetime;
 mod limits;

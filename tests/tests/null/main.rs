@@ -1,6 +1,7 @@
 //! The `null` ring: no device at all. Decisions about devices and queues, made for devices that do not exist.
 
 mod devices;
+mod engine;
 mod growing;
 mod masks;
 mod queues;
