@@ -64,7 +64,8 @@ fn terrain_looks_as_it_was_blessed() {
             std::fs::write(&driver_file, format!("{driver}\n")).unwrap();
             return;
         }
-        let blessed = image::open(&picture_file).expect("a golden picture; make one with VASA_BLESS=1").to_rgba8();
+        let blessed =
+            image::open(&picture_file).expect("a golden picture; make one with VASA_BLESS=1").to_rgba8();
         assert_eq!(blessed.dimensions(), (SIZE[0], SIZE[1]));
         let error = flip(&picture, &blessed);
         if error > TOLERANCE {
