@@ -1,7 +1,7 @@
 //! The frame itself; [`Renderer::record`] reads like a table of contents.
 //!
 //! ```text
-//! Scene (prepared) -> constants -> culling -> base pass + sky -> tone map -> output image
+//! Scene (prepared) -> constants -> culling -> base pass + sky -> tone map -> edge blend -> output image
 //! ```
 //!
 //! Passes share one bindless table and find everything by slots in push constants and frame constants.
@@ -9,6 +9,7 @@
 mod base;
 mod constants;
 mod culling;
+mod edge_blend;
 mod error;
 mod renderer;
 mod targets;
@@ -18,6 +19,7 @@ mod view;
 pub use base::BasePush;
 pub use constants::FrameConstants;
 pub use culling::{CullPush, Culled};
+pub use edge_blend::EdgeBlendPush;
 pub use error::{Error, Result};
 pub use renderer::{RenderOptions, Renderer};
 pub use tone_map::ToneMapPush;
