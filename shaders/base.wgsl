@@ -87,8 +87,16 @@ fn base_fragment(in: Varyings) -> @location(0) vec4<f32> {
     let kind = primitives[instance.primitive].kind;
     let world = in.relative + (*f).camera;
     // Derivatives outside of branches; below, textures are sampled with explicit gradients.
-    let dx = dpdx(in.relative);
-    let dy = dpdy(in.relative);
+    var dx = dpdx(in.relative);
+    var dy = dpdy(in.relative);
+    if (*f).anisotropic == 0u {
+        // A sampler with one width for all directions blurs ground seen at a grazing angle: meet it half-way.
+        let a = length(dx);
+        let b = length(dy);
+        let narrower = max(sqrt(min(a, b) / max(max(a, b), 1e-9)), 0.4);
+        dx *= select(1.0, narrower, a > b);
+        dy *= select(narrower, 1.0, a > b);
+    }
     let has_terrain = (*f).has_terrain != 0u;
     let sun = (*f).sun;
     let sun_colour = (*f).sun_colour;
@@ -110,7 +118,11 @@ fn base_fragment(in: Varyings) -> @location(0) vec4<f32> {
         sun_visibility *= smoothstep(-0.10, 0.10, ground.turned_to_sun) * min(ground.occlusion, 1.0);
     }
     let facing = max(dot(normal, sun), 0.0);
-    let ambient = ambient_light(normal, sun, sun_colour, sky_colour);
+    var ambient = ambient_light(normal, sun, sun_colour, sky_colour);
+    if kind == KIND_MESH {
+        // What stands on lit ground has its light from below.
+        ambient += sun_colour * (0.075 * sun_visibility * (1.0 - 0.7 * normal.y));
+    }
     var light = albedo * (sun_colour * facing * sun_visibility + ambient * sky_visibility);
     let view = normalize(in.relative);
     let depth = haze_depth(

@@ -14,7 +14,7 @@ struct EdgeBlendPush {
 var<immediate> pc: EdgeBlendPush;
 
 // Least difference of brightness that counts as an edge; dither and grain stay below it.
-const THRESHOLD: f32 = 0.055;
+const THRESHOLD: f32 = 0.085;
 // Pixels to each side of the line that is averaged.
 const REACH: i32 = 3;
 

@@ -52,7 +52,7 @@ fn cirrus(d: vec3<f32>) -> f32 {
         p = p * vec2(1.9, 2.3) + vec2(13.7, 5.1);
         weight *= 0.55;
     }
-    let streaks = smoothstep(0.40, 0.95, sum * 0.75 + 0.5 * cover);
+    let streaks = smoothstep(0.62, 1.12, sum * 0.85 + 0.55 * cover);
     // Near the horizon the sheet is seen edge on and lost in the haze.
     return streaks * smoothstep(0.03, 0.20, d.y);
 }
@@ -64,8 +64,8 @@ fn sky_fragment(in: Varyings) -> @location(0) vec4<f32> {
     var colour = sky_radiance(d, (*f).sun, (*f).sun_colour, (*f).sky_colour);
     let towards = dot(d, (*f).sun);
     if d.y > 0.0 {
-        let lit = mix(vec3(0.80, 0.83, 0.88), vec3(1.25, 1.05, 0.82), 0.5 + 0.5 * towards);
-        colour = mix(colour, lit, 0.55 * cirrus(d));
+        let lit = mix(vec3(0.86, 0.89, 0.94), vec3(1.7, 1.42, 1.12), max(towards, 0.0) * max(towards, 0.0));
+        colour = mix(colour, lit, 0.50 * cirrus(d));
     }
     // The disc: half a degree across.
     colour += (*f).sun_colour * 8.0 * smoothstep(0.99996, 0.99999, towards) * step(0.0, d.y);

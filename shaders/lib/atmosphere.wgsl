@@ -17,7 +17,7 @@ fn sky_radiance(d: vec3<f32>, sun: vec3<f32>, sun_colour: vec3<f32>, sky_colour:
     let towards = max(dot(d, sun), 0.0);
     let side = sunward(d, sun);
     let warm = side * side * side;
-    let air = mix(sky_colour * 0.62, vec3(0.30, 0.47, 0.76), exp(-up * 3.4));
+    let air = mix(sky_colour * 0.50, vec3(0.27, 0.45, 0.78), exp(-up * 3.4));
     let pale = mix(vec3(0.60, 0.71, 0.86), vec3(1.08, 0.86, 0.62), warm);
     var colour = mix(air, pale, exp(-up * mix(13.0, 7.0, warm)));
     // Light that the haze scatters forward, around the sun.
@@ -54,6 +54,6 @@ fn ambient_light(normal: vec3<f32>, sun: vec3<f32>, sun_colour: vec3<f32>, sky_c
     let flat_sun = sun.xz / max(length(sun.xz), 1e-4);
     let side = 0.5 + 0.5 * dot(normal.xz, flat_sun);
     // Overhead blue; the bright sky around the sun; warm light back from the slopes across.
-    return sky_colour * (0.10 + 0.44 * upward * upward)
-        + sun_colour * (0.012 + 0.085 * side * side + 0.030 * (1.0 - side) * (1.0 - 0.5 * upward));
+    return sky_colour * (0.17 + 0.55 * upward * upward)
+        + sun_colour * (0.018 + 0.110 * side * side + 0.040 * (1.0 - side) * (1.0 - 0.5 * upward));
 }

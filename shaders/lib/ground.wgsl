@@ -6,6 +6,8 @@
 @group(1) @binding(8) var slope_map: texture_2d<f32>;
 @group(1) @binding(9) var light_map: texture_2d<f32>;
 @group(1) @binding(10) var detail_texture: texture_2d<f32>;
+// Stones (height, slopes) and tufts: scene/terrain/detail/grain.rs.
+@group(1) @binding(11) var grain_texture: texture_2d<f32>;
 @group(1) @binding(12) var trilinear: sampler;
 
 struct Ground {
@@ -16,8 +18,11 @@ struct Ground {
     turned_to_sun: f32,
 }
 
-// The finest layer is laid once more, small, for tufts and gravel at one's feet: its tile in metres.
-const GRAVEL_PERIOD: f32 = 5.3;
+// Tiles of stones and tufts at one's feet, and some way off, in metres.
+const GRAVEL_PERIOD: f32 = 3.7;
+const BOULDER_PERIOD: f32 = 17.3;
+const GRAIN_BEGIN: f32 = 0.012;
+const GRAIN_END: f32 = 0.050;
 // Share of a layer's period that a pixel may cover when the layer begins to fade, and when it is gone.
 const FADE_BEGIN: f32 = 0.012;
 const FADE_END: f32 = 0.035;
@@ -57,6 +62,17 @@ fn layer_sample(world: vec2<f32>, dx: vec2<f32>, dy: vec2<f32>, period: f32, r: 
     return vec4(s.x, r.x * s.y - r.y * s.z, r.y * s.y + r.x * s.z, s.w);
 }
 
+// Stones over their mean height, their slopes, tufts; nothing where a pixel covers too much.
+fn grain_sample(world: vec2<f32>, dx: vec2<f32>, dy: vec2<f32>, period: f32, r: vec2<f32>, footprint: f32) -> vec4<f32> {
+    let shown = 1.0 - smoothstep(period * GRAIN_BEGIN, period * GRAIN_END, footprint);
+    if shown <= 0.0 {
+        return vec4(0.0);
+    }
+    let turn = mat2x2<f32>(vec2(r.x, -r.y), vec2(r.y, r.x)) * (1.0 / period);
+    let s = textureSampleGrad(grain_texture, trilinear, turn * world, turn * dx, turn * dy);
+    return shown * vec4(s.x - 0.22, r.x * s.y - r.y * s.z, r.y * s.y + r.x * s.z, s.w);
+}
+
 fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>) -> Ground {
     let step = 1.0 / (terrain.pixel_size * terrain.map_size);
     let base = textureSampleGrad(slope_map, trilinear, map_uv(world.xz), dx.xz * step, dy.xz * step);
@@ -77,11 +93,10 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
             noise[i] = s.w;
         }
     }
-    var gravel = vec4(0.0);
-    let near = 1.0 - smoothstep(GRAVEL_PERIOD * FADE_BEGIN, GRAVEL_PERIOD * FADE_END, footprint);
-    if near > 0.0 {
-        gravel = layer_sample(world.xz, dx.xz, dy.xz, GRAVEL_PERIOD, vec2(0.8, 0.6), vec2(0.31, 0.77)) * near;
-    }
+    let gravel = grain_sample(world.xz, dx.xz, dy.xz, GRAVEL_PERIOD, vec2(0.8, 0.6), footprint);
+    let boulders = grain_sample(world.xz, dx.xz, dy.xz, BOULDER_PERIOD, vec2(0.28, 0.96), footprint);
+    let stones = max(gravel.x, boulders.x);
+    let tufts = gravel.w + boulders.w;
 
     // What grows and lies here. Numbers from 0 to 1 along height, and slopes as tangents.
     let range = max(terrain.height_range.y - terrain.height_range.x, 1.0);
@@ -92,14 +107,14 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
     let crests = 0.5 * relief.x + 0.45 * relief.y + 0.35 * relief.z + 0.3 * relief.w;
     let rocky = smoothstep(0.62, 0.92, tangent + 0.34 * crests + 0.22 * patches + 0.18 * base.z + 0.25 * (height - 0.4));
     let stony = smoothstep(0.30, 0.62, tangent * 0.8 + 0.5 * (height - 0.45) + 0.30 * patches + 0.20 * crests + 0.16 * base.z);
-    let moist = clamp(0.42 - 0.55 * base.z - 0.5 * crests + 0.55 * north + 0.5 * patches + 0.25 * (0.6 - height), 0.0, 1.0);
+    let moist = clamp(0.50 - 0.55 * base.z - 0.5 * crests + 0.55 * north + 0.5 * patches + 0.25 * (0.6 - height), 0.0, 1.0);
 
     let straw = mix(vec3(0.300, 0.232, 0.108), vec3(0.205, 0.150, 0.078), clamp(0.5 + 1.2 * noise.z + 0.9 * noise.w, 0.0, 1.0));
-    let meadow = mix(vec3(0.122, 0.142, 0.044), vec3(0.080, 0.112, 0.036), clamp(0.5 + 1.1 * noise.y + 0.8 * noise.w, 0.0, 1.0));
+    let meadow = mix(vec3(0.142, 0.146, 0.056), vec3(0.096, 0.112, 0.046), clamp(0.5 + 1.1 * noise.y + 0.8 * noise.w, 0.0, 1.0));
     var albedo = mix(straw, meadow, smoothstep(0.30, 0.78, moist));
-    albedo *= 1.0 + 0.30 * gravel.w + 0.24 * gravel.x + 0.22 * relief.w;
+    albedo *= 1.0 + 0.42 * gravel.w + 0.34 * boulders.w + 0.25 * relief.w;
     let scree = mix(vec3(0.265, 0.222, 0.172), vec3(0.185, 0.158, 0.130), clamp(0.5 + 1.1 * noise.w + 0.7 * relief.w, 0.0, 1.0));
-    albedo = mix(albedo, scree * (1.0 + 0.55 * gravel.x + 0.25 * gravel.w), stony);
+    albedo = mix(albedo, scree * (1.0 + 0.70 * gravel.x + 0.55 * boulders.x), stony);
 
     // Beds dip gently to the south-west and are bent by the coarse layers.
     let level = world.y + 0.07 * world.x - 0.05 * world.z + 26.0 * noise.x + 9.0 * noise.y + 3.0 * noise.z;
@@ -107,9 +122,9 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
     let thick = (beds(level / 34.0) - 0.5) * (1.0 - smoothstep(10.0, 26.0, crossed));
     let thin = (beds(level / 7.5 + 91.0) - 0.5) * (1.0 - smoothstep(2.0, 5.5, crossed));
     let bed = 0.6 * thick + 0.55 * thin;
-    var rock = mix(vec3(0.150, 0.128, 0.112), vec3(0.305, 0.268, 0.222), clamp(0.5 + 0.9 * bed + 0.55 * noise.z + 0.35 * crests, 0.0, 1.0));
+    var rock = mix(vec3(0.128, 0.114, 0.106), vec3(0.268, 0.243, 0.214), clamp(0.5 + 0.9 * bed + 0.55 * noise.z + 0.35 * crests, 0.0, 1.0));
     rock = mix(rock, vec3(0.275, 0.176, 0.112), clamp(0.9 * noise.y + 0.8 * thick - 0.05, 0.0, 0.6));
-    albedo = mix(albedo, rock * (1.0 + 0.30 * relief.w + 0.25 * gravel.x), rocky);
+    albedo = mix(albedo, rock * (1.0 + 0.30 * relief.w + 0.30 * boulders.x + 0.25 * gravel.x), rocky);
     // Hard beds stand as steps: the rock between them is steeper.
     slope *= 1.0 + rocky * 0.9 * bed;
 
@@ -120,10 +135,11 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
 
     // For shading, the finest forms count for more than the mesh shows of them.
     let roughness = mix(1.0, 0.25, snow);
-    let fine = 0.020 + 0.025 * max(stony, rocky);
-    slope += roughness * fine * gravel.yz;
+    // Stones show through grass where it is thin.
+    let bare = roughness * (0.10 + 0.90 * max(stony, 0.6 * rocky));
+    slope += bare * (0.45 * gravel.yz + 0.45 * boulders.yz);
     let normal = normalize(vec3(-slope.x, 1.0, -slope.y));
-    let hollow = 0.5 * relief.y + 0.6 * relief.z + 0.7 * relief.w + 0.5 * gravel.x;
+    let hollow = 0.5 * relief.y + 0.6 * relief.z + 0.7 * relief.w + 0.35 * bare * (gravel.x + boulders.x) + 0.10 * tufts;
     let occlusion = clamp(0.90 + roughness * (0.55 * hollow) + 0.10 * base.z, 0.40, 1.12);
     let turned = dot(normalize(vec3(-base.x, 1.0, -base.y)), sun);
     return Ground(normal, max(albedo, vec3(0.01)), occlusion, turned);

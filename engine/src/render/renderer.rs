@@ -54,6 +54,7 @@ pub struct Renderer {
     edge_blend: EdgeBlend,
     targets: Option<Targets>,
     sampler: Sampler,
+    anisotropic: bool,
 }
 
 impl Renderer {
@@ -81,6 +82,7 @@ impl Renderer {
             edge_blend: EdgeBlend::new(device)?,
             targets: None,
             sampler,
+            anisotropic: options.anisotropy > 1,
         })
     }
 
@@ -104,7 +106,10 @@ impl Renderer {
         }
         let Some(targets) = &self.targets else { return Ok(()) };
         self.culling.reserve(scene.gpu().instances().len())?;
-        let constants = FrameConstants::new(view, scene, extent, frame);
+        let constants = FrameConstants {
+            anisotropic: self.anisotropic.into(),
+            ..FrameConstants::new(view, scene, extent, frame)
+        };
         self.constants.write(place, &constants)?;
         let frames = self.constants.buffer();
         let push = BasePush { frame_index: place as u32 };

@@ -104,7 +104,8 @@ pub(super) fn best_outlook(surface: &Surface, sun: Vec3, above: f32) -> Outlook 
 fn look(surface: &Surface, sun: Vec3, place: Vec2, heading: f32, above: f32) -> f32 {
     let eye = surface.base_height(place.x, place.y) + above;
     let extent = surface.half_extent().min_element();
-    let (mut layers, mut lit, mut seen, mut blocked, mut skyline) = (0.0, 0.0, 0.0_f32, 0.0, 0.0);
+    let (mut layers, mut lit, mut seen, mut blocked) = (0.0, 0.0, 0.0_f32, 0.0);
+    let (mut skyline, mut skyline_squared, mut steep) = (0.0, 0.0, 0.0);
     for ray in 0..RAYS {
         let turn = HALF_VIEW * (2.0 * ray as f32 / (RAYS - 1) as f32 - 1.0);
         let way = heading_vector(heading + turn);
@@ -122,20 +123,28 @@ fn look(surface: &Surface, sun: Vec3, place: Vec2, heading: f32, above: f32) -> 
                 let near = 1.0 / (1.0 + distance / (0.3 * extent));
                 lit += near * smoothstep(0.05, 0.35, normal.dot(sun)) * in_sun(surface, sun, at, height, extent);
                 seen += near;
+                steep += near * slope.length().min(1.0);
                 horizon = tangent;
                 hidden = false;
             } else {
                 hidden = true;
             }
-            if distance < 0.05 * extent && tangent > 0.03 {
+            if distance < 0.14 * extent && tangent > -0.02 {
                 blocked += 1.0;
             }
             distance *= 1.24;
         }
-        skyline += (horizon * 9.0).clamp(-0.3, 0.6);
+        skyline += horizon;
+        skyline_squared += horizon * horizon;
     }
     let rays = RAYS as f32;
-    (layers / rays).min(4.0) + 2.2 * lit / seen.max(1e-3) - 1.5 * blocked / rays + skyline / rays
+    let mean = skyline / rays;
+    let uneven = (skyline_squared / rays - mean * mean).max(0.0).sqrt();
+    // Layers, light, mountains that are steep and a skyline that is not level.
+    0.9 * (layers / rays).min(4.0) + 1.6 * lit / seen.max(1e-3) + 2.5 * steep / seen.max(1e-3)
+        + 12.0 * uneven.min(0.08)
+        + 6.0 * mean.clamp(-0.1, 0.06)
+        - 1.5 * blocked / rays
 }
 
 /// 1 where the sun reaches the ground, 0 where other ground is before it.
