@@ -108,7 +108,8 @@ fn base_fragment(in: Varyings) -> @location(0) vec4<f32> {
     if has_terrain {
         let light = terrain_light(world, dx, dy);
         sun_visibility = light.x;
-        sky_visibility = light.y;
+        // Slopes that hide the sky give back some of its light.
+        sky_visibility = 1.0 - 0.72 * (1.0 - light.y);
     }
     if kind == KIND_TERRAIN_CHUNK {
         let ground = ground_surface(world, dx, dy, sun);

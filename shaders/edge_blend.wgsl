@@ -23,55 +23,56 @@ fn edge_blend_vertex(@builtin(vertex_index) vertex: u32) -> @builtin(position) v
     return vec4(vec2(f32((vertex << 1u) & 2u), f32(vertex & 2u)) * 2.0 - 1.0, 0.0, 1.0);
 }
 
-fn texel(at: vec2<i32>) -> vec4<f32> {
-    return textureLoad(source, clamp(at, vec2(0), vec2(i32(pc.width), i32(pc.height)) - 1), 0);
+// The tone map leaves the brightness in alpha. (x - 2 to x + 1) and (x - 1 to x + 2) of a row.
+struct Row {
+    left: vec4<f32>,
+    right: vec4<f32>,
 }
 
-// The tone map leaves the brightness in alpha.
 fn brightness(at: vec2<i32>) -> f32 {
-    return texel(at).a;
+    return textureLoad(source, clamp(at, vec2(0), vec2(i32(pc.width), i32(pc.height)) - 1), 0).a;
+}
+
+fn row(pixel: vec2<i32>, y: i32) -> Row {
+    let middle = vec3(
+        brightness(pixel + vec2(-1, y)), brightness(pixel + vec2(0, y)), brightness(pixel + vec2(1, y)),
+    );
+    return Row(
+        vec4(brightness(pixel + vec2(-2, y)), middle), vec4(middle, brightness(pixel + vec2(2, y))),
+    );
+}
+
+// xx, yy, xy of the gradients between two rows, the middle counting most.
+fn tensor_between(a: Row, b: Row) -> vec3<f32> {
+    let x = a.right + b.right - a.left - b.left;
+    let y = b.left + b.right - a.left - a.right;
+    let weight = vec4(1.0, 2.0, 2.0, 1.0);
+    return vec3(dot(weight, x * x), dot(weight, y * y), dot(weight, x * y));
 }
 
 @fragment
 fn edge_blend_fragment(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
     let pixel = vec2<i32>(position.xy);
-    let centre = texel(pixel);
-    let west = brightness(pixel + vec2(-1, 0));
-    let east = brightness(pixel + vec2(1, 0));
-    let north = brightness(pixel + vec2(0, -1));
-    let south = brightness(pixel + vec2(0, 1));
-    let low = min(centre.a, min(min(west, east), min(north, south)));
-    let high = max(centre.a, max(max(west, east), max(north, south)));
-    if high - low < THRESHOLD {
+    let texel_size = 1.0 / vec2(f32(pc.width), f32(pc.height));
+    let centre = textureLoad(source, pixel, 0);
+    // At the pixel's corners: what is above, left, right and below.
+    let before = textureGather(3, source, bilinear, (position.xy - 0.5) * texel_size);
+    let after = textureGather(3, source, bilinear, (position.xy + 0.5) * texel_size);
+    let low = min(min(before, after), vec4(centre.a));
+    let high = max(max(before, after), vec4(centre.a));
+    let range = max(max(high.x, high.y), max(high.z, high.w)) - min(min(low.x, low.y), min(low.z, low.w));
+    if range < THRESHOLD {
         return vec4(centre.rgb, 1.0);
     }
-    var rows: array<array<f32, 5>, 5>;
-    for (var y = 0; y < 5; y++) {
-        for (var x = 0; x < 5; x++) {
-            rows[y][x] = brightness(pixel + vec2(x - 2, y - 2));
-        }
-    }
-    // xx, yy, xy of the gradient's square, the middle counting most.
-    var tensor = vec3(0.0);
-    for (var y = 1; y < 4; y++) {
-        for (var x = 1; x < 4; x++) {
-            let weight = f32((2 - abs(x - 2)) * (2 - abs(y - 2)));
-            let g = vec2(
-                2.0 * (rows[y][x + 1] - rows[y][x - 1])
-                    + rows[y - 1][x + 1] - rows[y - 1][x - 1] + rows[y + 1][x + 1] - rows[y + 1][x - 1],
-                2.0 * (rows[y + 1][x] - rows[y - 1][x])
-                    + rows[y + 1][x - 1] - rows[y - 1][x - 1] + rows[y + 1][x + 1] - rows[y - 1][x + 1],
-            );
-            tensor += weight * vec3(g.x * g.x, g.y * g.y, g.x * g.y);
-        }
-    }
+    let rows = array<Row, 5>(row(pixel, -2), row(pixel, -1), row(pixel, 0), row(pixel, 1), row(pixel, 2));
+    let tensor = tensor_between(rows[0], rows[1]) + 2.0 * tensor_between(rows[1], rows[2])
+        + 2.0 * tensor_between(rows[2], rows[3]) + tensor_between(rows[3], rows[4]);
     let difference = tensor.x - tensor.y;
     let spread = sqrt(difference * difference + 4.0 * tensor.z * tensor.z);
     // 1 on a straight edge, 0 where every direction is alike.
     let coherence = spread / max(tensor.x + tensor.y, 1e-8);
     let angle = 0.5 * atan2(2.0 * tensor.z, difference);
     let along = vec2(-sin(angle), cos(angle));
-    let texel_size = 1.0 / vec2(f32(pc.width), f32(pc.height));
     var sum = vec3(0.0);
     var total = 0.0;
     for (var i = -REACH; i <= REACH; i++) {
@@ -80,6 +81,6 @@ fn edge_blend_fragment(@builtin(position) position: vec4<f32>) -> @location(0) v
         sum += weight * textureSampleLevel(source, bilinear, at, 0.0).rgb;
         total += weight;
     }
-    let share = smoothstep(0.45, 0.85, coherence) * smoothstep(THRESHOLD, 2.0 * THRESHOLD, high - low);
+    let share = smoothstep(0.45, 0.85, coherence) * smoothstep(THRESHOLD, 2.0 * THRESHOLD, range);
     return vec4(mix(centre.rgb, sum / total, share), 1.0);
 }

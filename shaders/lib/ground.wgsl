@@ -113,7 +113,7 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
     let meadow = mix(vec3(0.142, 0.146, 0.056), vec3(0.096, 0.112, 0.046), clamp(0.5 + 1.1 * noise.y + 0.8 * noise.w, 0.0, 1.0));
     var albedo = mix(straw, meadow, smoothstep(0.30, 0.78, moist));
     albedo *= 1.0 + 0.42 * gravel.w + 0.34 * boulders.w + 0.25 * relief.w;
-    let scree = mix(vec3(0.265, 0.222, 0.172), vec3(0.185, 0.158, 0.130), clamp(0.5 + 1.1 * noise.w + 0.7 * relief.w, 0.0, 1.0));
+    let scree = mix(vec3(0.262, 0.226, 0.182), vec3(0.172, 0.146, 0.122), clamp(0.5 + 1.0 * noise.z + 0.8 * noise.w + 0.7 * relief.w - 0.5 * noise.y, 0.0, 1.0));
     albedo = mix(albedo, scree * (1.0 + 0.70 * gravel.x + 0.55 * boulders.x), stony);
 
     // Beds dip gently to the south-west and are bent by the coarse layers.
@@ -129,8 +129,8 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
     slope *= 1.0 + rocky * 0.9 * bed;
 
     // Snow that is left in early summer: high, in hollows and on northern slopes.
-    let cold = height + 0.13 * north - 0.10 * base.z - 0.16 * crests + 0.07 * patches;
-    let snow = smoothstep(0.74, 0.79, cold) * (1.0 - smoothstep(0.75, 1.05, tangent));
+    let cold = height + 0.16 * north - 0.12 * base.z - 0.08 * crests + 0.06 * patches;
+    let snow = smoothstep(0.69, 0.75, cold) * (1.0 - smoothstep(0.75, 1.05, tangent));
     albedo = mix(albedo, vec3(0.80, 0.83, 0.87), snow);
 
     // For shading, the finest forms count for more than the mesh shows of them.

@@ -33,7 +33,7 @@ impl Atmosphere {
             haze_density: 1.0 / 20_000.0,
             haze_height: 1900.0,
             haze_base: 0.0,
-            exposure: 1.0,
+            exposure: 1.12,
         }
     }
 

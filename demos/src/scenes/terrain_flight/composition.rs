@@ -105,12 +105,13 @@ fn look(surface: &Surface, sun: Vec3, place: Vec2, heading: f32, above: f32) -> 
     let eye = surface.base_height(place.x, place.y) + above;
     let extent = surface.half_extent().min_element();
     let (mut layers, mut lit, mut seen, mut blocked) = (0.0, 0.0, 0.0_f32, 0.0);
-    let (mut skyline, mut skyline_squared, mut steep) = (0.0, 0.0, 0.0);
+    let (mut skyline, mut skyline_squared, mut steep, mut depth) = (0.0, 0.0, 0.0, 0.0);
     for ray in 0..RAYS {
         let turn = HALF_VIEW * (2.0 * ray as f32 / (RAYS - 1) as f32 - 1.0);
         let way = heading_vector(heading + turn);
         let mut horizon = f32::NEG_INFINITY;
         let mut hidden = false;
+        let mut lowest = 0.0_f32;
         let mut distance = extent * 0.003;
         for _ in 0..STEPS {
             let at = place + way * distance;
@@ -125,6 +126,9 @@ fn look(surface: &Surface, sun: Vec3, place: Vec2, heading: f32, above: f32) -> 
                 seen += near;
                 steep += near * slope.length().min(1.0);
                 horizon = tangent;
+                if distance > 0.02 * extent {
+                    lowest = lowest.min(tangent);
+                }
                 hidden = false;
             } else {
                 hidden = true;
@@ -135,13 +139,15 @@ fn look(surface: &Surface, sun: Vec3, place: Vec2, heading: f32, above: f32) -> 
             distance *= 1.24;
         }
         skyline += horizon;
+        depth -= lowest;
         skyline_squared += horizon * horizon;
     }
     let rays = RAYS as f32;
     let mean = skyline / rays;
     let uneven = (skyline_squared / rays - mean * mean).max(0.0).sqrt();
-    // Layers, light, mountains that are steep and a skyline that is not level.
+    // Layers, light, mountains that are steep, a valley to look down into, a skyline that is not level.
     0.9 * (layers / rays).min(4.0) + 1.6 * lit / seen.max(1e-3) + 2.5 * steep / seen.max(1e-3)
+        + 6.0 * (depth / rays).min(0.35)
         + 12.0 * uneven.min(0.08)
         + 6.0 * mean.clamp(-0.1, 0.06)
         - 1.5 * blocked / rays

@@ -24,7 +24,7 @@ use self::path::{Key, Path};
 const LEGS: usize = 3;
 /// Heights above the ground at a ridge, in a valley and in between, metres; on maps narrower than
 /// [`FULL_EXTENT`] everything shrinks with the map.
-const RIDGE: f32 = 24.0;
+const RIDGE: f32 = 18.0;
 const VALLEY: f32 = 90.0;
 const HIGH: f32 = 1050.0;
 /// Where the flight ends above the last ridge, metres.

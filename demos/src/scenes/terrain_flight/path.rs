@@ -6,7 +6,7 @@ use vasa::scene::terrain::surface::Surface;
 use super::smoothstep;
 
 /// Heights along the path.
-const SAMPLES: usize = 1024;
+const SAMPLES: usize = 2048;
 /// Samples to each side over which the greatest ground counts, and over which it is smoothed afterwards. What is
 /// smoothed lies above the ground as long as the first is the wider, by the two samples of the last spline.
 const GREATEST: usize = 14;
@@ -128,7 +128,7 @@ fn above(keys: &[Key], u: f32) -> f32 {
 /// The highest ground within some metres.
 fn highest_around(surface: &Surface, place: Vec2, scale: f32) -> f32 {
     let mut highest = surface.height(place.x, place.y, 0.0);
-    for radius in [9.0, 22.0, 40.0] {
+    for radius in [8.0, 18.0, 30.0] {
         for turn in 0..8 {
             let at = place + Vec2::from_angle(turn as f32 * std::f32::consts::FRAC_PI_4) * (radius * scale);
             highest = highest.max(surface.height(at.x, at.y, 0.0));

@@ -48,7 +48,7 @@ pub struct RockField {
 
 impl Default for RockField {
     fn default() -> RockField {
-        RockField { cell: 128.0, density: 170.0, seed: 1 }
+        RockField { cell: 128.0, density: 320.0, seed: 1 }
     }
 }
 
@@ -107,7 +107,7 @@ fn likelihood(surface: &Surface, place: Vec2) -> f32 {
             smoothstep(36.0, 48.0, steepness.atan().to_degrees())
         })
         .fold(0.0, f32::max);
-    let meadow = 0.05;
+    let meadow = 0.07;
     let texture = surface.detail().texture();
     // A few texels wide at most, so that patches have soft rims.
     let patch = texture.sample(place / PATCHES, (SIZE as f32 / 128.0).log2())[3];

@@ -88,7 +88,7 @@ impl DetailParams {
             offset: Vec2::from(offset),
             gain,
         });
-        DetailParams { layers, flat: 0.004, steep: 0.018 }
+        DetailParams { layers, flat: 0.005, steep: 0.024 }
     }
 }
 
