@@ -17,7 +17,7 @@ fn tone_map_vertex(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec
 // then some of the colour that this loses brought back.
 fn film(x: vec3<f32>) -> vec3<f32> {
     let y = max(x, vec3(0.0));
-    let toed = y * (y + 0.015) / (y + 0.06);
+    let toed = y * (y + 0.02) / (y + 0.055);
     let curve = 1.0 - exp(-1.22 * toed);
     let grey = vec3(dot(curve, vec3(0.2126, 0.7152, 0.0722)));
     return clamp(mix(grey, curve, 1.14), vec3(0.0), vec3(1.0));

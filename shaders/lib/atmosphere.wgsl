@@ -54,6 +54,6 @@ fn ambient_light(normal: vec3<f32>, sun: vec3<f32>, sun_colour: vec3<f32>, sky_c
     let flat_sun = sun.xz / max(length(sun.xz), 1e-4);
     let side = 0.5 + 0.5 * dot(normal.xz, flat_sun);
     // Overhead blue; the bright sky around the sun; warm light back from the slopes across.
-    return sky_colour * (0.17 + 0.55 * upward * upward)
+    return sky_colour * (0.20 + 0.62 * upward * upward)
         + sun_colour * (0.018 + 0.110 * side * side + 0.040 * (1.0 - side) * (1.0 - 0.5 * upward));
 }

@@ -21,6 +21,8 @@ struct Ground {
 // Tiles of stones and tufts at one's feet, and some way off, in metres.
 const GRAVEL_PERIOD: f32 = 3.7;
 const BOULDER_PERIOD: f32 = 17.3;
+// Tile of the relief laid against walls, seen from the side, in metres.
+const WALL_PERIOD: f32 = 73.0;
 const GRAIN_BEGIN: f32 = 0.012;
 const GRAIN_END: f32 = 0.050;
 // Share of a layer's period that a pixel may cover when the layer begins to fade, and when it is gone.
@@ -80,6 +82,8 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
     let strength = terrain.flat_strength + (terrain.steep_strength - terrain.flat_strength) * steep;
     // Metres that a pixel covers.
     let footprint = sqrt(length(dx) * length(dy));
+    // On walls what is laid from above is drawn out: the finest layer gives way to one laid from the side.
+    let upright = smoothstep(0.65, 1.10, length(base.xy));
     var slope = base.xy;
     var relief = vec4(0.0);
     var noise = vec4(0.0);
@@ -87,7 +91,8 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
         let layer = terrain.layers[i];
         let shown = 1.0 - smoothstep(layer.period * FADE_BEGIN, layer.period * FADE_END, footprint);
         if shown > 0.0 {
-            let s = layer_sample(world.xz, dx.xz, dy.xz, layer.period, layer.rotation, layer.offset) * shown;
+            let share = shown * select(1.0, 1.0 - 0.75 * upright, i == 3);
+            let s = layer_sample(world.xz, dx.xz, dy.xz, layer.period, layer.rotation, layer.offset) * share;
             slope += layer.gain * strength * s.yz;
             relief[i] = s.x;
             noise[i] = s.w;
@@ -107,14 +112,28 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
     let crests = 0.5 * relief.x + 0.45 * relief.y + 0.35 * relief.z + 0.3 * relief.w;
     let rocky = smoothstep(0.62, 0.92, tangent + 0.34 * crests + 0.22 * patches + 0.18 * base.z + 0.25 * (height - 0.4));
     let stony = smoothstep(0.30, 0.62, tangent * 0.8 + 0.5 * (height - 0.45) + 0.30 * patches + 0.20 * crests + 0.16 * base.z);
-    let moist = clamp(0.50 - 0.55 * base.z - 0.5 * crests + 0.55 * north + 0.5 * patches + 0.25 * (0.6 - height), 0.0, 1.0);
+    let moist = clamp(0.55 - 0.55 * base.z - 0.5 * crests + 0.55 * north + 0.5 * patches + 0.25 * (0.6 - height), 0.0, 1.0);
 
     let straw = mix(vec3(0.300, 0.232, 0.108), vec3(0.205, 0.150, 0.078), clamp(0.5 + 1.2 * noise.z + 0.9 * noise.w, 0.0, 1.0));
     let meadow = mix(vec3(0.142, 0.146, 0.056), vec3(0.096, 0.112, 0.046), clamp(0.5 + 1.1 * noise.y + 0.8 * noise.w, 0.0, 1.0));
     var albedo = mix(straw, meadow, smoothstep(0.30, 0.78, moist));
     albedo *= 1.0 + 0.42 * gravel.w + 0.34 * boulders.w + 0.25 * relief.w;
-    let scree = mix(vec3(0.262, 0.226, 0.182), vec3(0.172, 0.146, 0.122), clamp(0.5 + 1.0 * noise.z + 0.8 * noise.w + 0.7 * relief.w - 0.5 * noise.y, 0.0, 1.0));
+    let scree = mix(vec3(0.250, 0.224, 0.190), vec3(0.172, 0.146, 0.122), clamp(0.5 + 1.0 * noise.z + 0.8 * noise.w + 0.7 * relief.w - 0.5 * noise.y, 0.0, 1.0));
     albedo = mix(albedo, scree * (1.0 + 0.70 * gravel.x + 0.55 * boulders.x), stony);
+
+    // The layer laid from the side, along the axis that the wall faces. Between the axes it fades: no seam.
+    let facing = abs(base.xy);
+    let one_axis = abs(facing.x - facing.y) / max(facing.x + facing.y, 1e-3);
+    let wall_share = smoothstep(0.55, 0.95, tangent) * smoothstep(0.04, 0.40, one_axis)
+        * (1.0 - smoothstep(WALL_PERIOD * FADE_BEGIN, WALL_PERIOD * FADE_END, footprint));
+    var wall = vec4(0.0);
+    let along_z = facing.x > facing.y;
+    if wall_share > 0.0 {
+        let side = select(vec2(world.x, world.y), vec2(world.z, world.y), along_z) / WALL_PERIOD;
+        let side_dx = select(vec2(dx.x, dx.y), vec2(dx.z, dx.y), along_z) / WALL_PERIOD;
+        let side_dy = select(vec2(dy.x, dy.y), vec2(dy.z, dy.y), along_z) / WALL_PERIOD;
+        wall = wall_share * textureSampleGrad(detail_texture, trilinear, side, side_dx, side_dy);
+    }
 
     // Beds dip gently to the south-west and are bent by the coarse layers.
     let level = world.y + 0.07 * world.x - 0.05 * world.z + 26.0 * noise.x + 9.0 * noise.y + 3.0 * noise.z;
@@ -122,7 +141,7 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
     let thick = (beds(level / 34.0) - 0.5) * (1.0 - smoothstep(10.0, 26.0, crossed));
     let thin = (beds(level / 7.5 + 91.0) - 0.5) * (1.0 - smoothstep(2.0, 5.5, crossed));
     let bed = 0.6 * thick + 0.55 * thin;
-    var rock = mix(vec3(0.128, 0.114, 0.106), vec3(0.268, 0.243, 0.214), clamp(0.5 + 0.9 * bed + 0.55 * noise.z + 0.35 * crests, 0.0, 1.0));
+    var rock = mix(vec3(0.128, 0.114, 0.106), vec3(0.268, 0.243, 0.214), clamp(0.5 + 0.9 * bed + 0.55 * noise.z + 0.35 * crests + 0.5 * wall.w + 0.4 * wall.x, 0.0, 1.0));
     rock = mix(rock, vec3(0.275, 0.176, 0.112), clamp(0.9 * noise.y + 0.8 * thick - 0.05, 0.0, 0.6));
     albedo = mix(albedo, rock * (1.0 + 0.30 * relief.w + 0.30 * boulders.x + 0.25 * gravel.x), rocky);
     // Hard beds stand as steps: the rock between them is steeper.
@@ -138,8 +157,10 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
     // Stones show through grass where it is thin.
     let bare = roughness * (0.10 + 0.90 * max(stony, 0.6 * rocky));
     slope += bare * (0.45 * gravel.yz + 0.45 * boulders.yz);
-    let normal = normalize(vec3(-slope.x, 1.0, -slope.y));
-    let hollow = 0.5 * relief.y + 0.6 * relief.z + 0.7 * relief.w + 0.35 * bare * (gravel.x + boulders.x) + 0.10 * tufts;
+    let across = select(vec3(1.0, 0.0, 0.0), vec3(0.0, 0.0, 1.0), along_z);
+    let bump = 0.05 * (wall.y * across + vec3(0.0, wall.z, 0.0));
+    let normal = normalize(normalize(vec3(-slope.x, 1.0, -slope.y)) - bump);
+    let hollow = 0.5 * relief.y + 0.6 * relief.z + 0.7 * relief.w + 0.35 * bare * (gravel.x + boulders.x) + 0.10 * tufts + 0.6 * wall.x;
     let occlusion = clamp(0.90 + roughness * (0.55 * hollow) + 0.10 * base.z, 0.40, 1.12);
     let turned = dot(normalize(vec3(-base.x, 1.0, -base.y)), sun);
     return Ground(normal, max(albedo, vec3(0.01)), occlusion, turned);

@@ -16,6 +16,9 @@ mod targets;
 mod tone_map;
 mod view;
 
+#[cfg(test)]
+mod tests;
+
 pub use base::BasePush;
 pub use constants::FrameConstants;
 pub use culling::{CullPush, Culled};

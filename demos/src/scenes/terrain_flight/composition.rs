@@ -78,6 +78,8 @@ fn climb(surface: &Surface, mut at: Vec2, step: Vec2) -> Vec2 {
 /// The best picture of the map: from a ridge, with lit ground in front and ridge behind ridge.
 pub(super) fn best_outlook(surface: &Surface, sun: Vec3, above: f32) -> Outlook {
     let shoulder = 0.012 * surface.half_extent().min_element();
+    let half = surface.half_extent();
+    let range = surface.height_bounds(-half.x, -half.y, half.x, half.y);
     let mut best = (f32::NEG_INFINITY, Outlook { place: Vec2::ZERO, heading: 0.0 });
     for top in peaks(surface) {
         for heading in (0..HEADINGS).map(|h| h as f32 * (TAU / HEADINGS as f32)) {
@@ -90,7 +92,7 @@ pub(super) fn best_outlook(surface: &Surface, sun: Vec3, above: f32) -> Outlook 
             // A little behind the top, so that the ridge itself is in front.
             for back in [0.0, 1.0] {
                 let place = top - heading_vector(heading) * (back * shoulder);
-                let score = side * look(surface, sun, place, heading, above);
+                let score = side * look(surface, sun, place, heading, above, range);
                 if score > best.0 {
                     best = (score, Outlook { place, heading });
                 }
@@ -101,11 +103,12 @@ pub(super) fn best_outlook(surface: &Surface, sun: Vec3, above: f32) -> Outlook 
 }
 
 /// How good the view from a place is; more is better.
-fn look(surface: &Surface, sun: Vec3, place: Vec2, heading: f32, above: f32) -> f32 {
+fn look(surface: &Surface, sun: Vec3, place: Vec2, heading: f32, above: f32, range: (f32, f32)) -> f32 {
     let eye = surface.base_height(place.x, place.y) + above;
     let extent = surface.half_extent().min_element();
     let (mut layers, mut lit, mut seen, mut blocked) = (0.0, 0.0, 0.0_f32, 0.0);
-    let (mut skyline, mut skyline_squared, mut steep, mut depth) = (0.0, 0.0, 0.0, 0.0);
+    let (mut skyline, mut skyline_squared, mut steep) = (0.0, 0.0, 0.0);
+    let (mut depth, mut high) = (0.0, 0.0);
     for ray in 0..RAYS {
         let turn = HALF_VIEW * (2.0 * ray as f32 / (RAYS - 1) as f32 - 1.0);
         let way = heading_vector(heading + turn);
@@ -125,6 +128,9 @@ fn look(surface: &Surface, sun: Vec3, place: Vec2, heading: f32, above: f32) -> 
                 lit += near * smoothstep(0.05, 0.35, normal.dot(sun)) * in_sun(surface, sun, at, height, extent);
                 seen += near;
                 steep += near * slope.length().min(1.0);
+                if distance > 0.03 * extent {
+                    high += near * smoothstep(0.62, 0.86, (height - range.0) / (range.1 - range.0).max(1.0));
+                }
                 horizon = tangent;
                 if distance > 0.02 * extent {
                     lowest = lowest.min(tangent);
@@ -145,8 +151,9 @@ fn look(surface: &Surface, sun: Vec3, place: Vec2, heading: f32, above: f32) -> 
     let rays = RAYS as f32;
     let mean = skyline / rays;
     let uneven = (skyline_squared / rays - mean * mean).max(0.0).sqrt();
-    // Layers, light, mountains that are steep, a valley to look down into, a skyline that is not level.
+    // Layers, light, mountains that are steep and high, a valley to look down into, a skyline that is not level.
     0.9 * (layers / rays).min(4.0) + 1.6 * lit / seen.max(1e-3) + 2.5 * steep / seen.max(1e-3)
+        + 4.0 * high / seen.max(1e-3)
         + 6.0 * (depth / rays).min(0.35)
         + 12.0 * uneven.min(0.08)
         + 6.0 * mean.clamp(-0.1, 0.06)

@@ -107,7 +107,7 @@ fn likelihood(surface: &Surface, place: Vec2) -> f32 {
             smoothstep(36.0, 48.0, steepness.atan().to_degrees())
         })
         .fold(0.0, f32::max);
-    let meadow = 0.07;
+    let meadow = 0.10;
     let texture = surface.detail().texture();
     // A few texels wide at most, so that patches have soft rims.
     let patch = texture.sample(place / PATCHES, (SIZE as f32 / 128.0).log2())[3];
