@@ -71,7 +71,9 @@ fn grain_sample(world: vec2<f32>, dx: vec2<f32>, dy: vec2<f32>, period: f32, r: 
         return vec4(0.0);
     }
     let turn = mat2x2<f32>(vec2(r.x, -r.y), vec2(r.y, r.x)) * (1.0 / period);
-    let s = textureSampleGrad(grain_texture, trilinear, turn * world, turn * dx, turn * dy);
+    let t = textureSampleGrad(grain_texture, trilinear, turn * world, turn * dx, turn * dy);
+    // Heights from 0 to 1, slopes from -2 to 2, tufts from -1 to 1.
+    let s = vec4(t.x, t.y * 4.0 - 2.0, t.z * 4.0 - 2.0, t.w * 2.0 - 1.0);
     return shown * vec4(s.x - 0.22, r.x * s.y - r.y * s.z, r.y * s.y + r.x * s.z, s.w);
 }
 
@@ -158,7 +160,7 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
     let bare = roughness * (0.10 + 0.90 * max(stony, 0.6 * rocky));
     slope += bare * (0.45 * gravel.yz + 0.45 * boulders.yz);
     let across = select(vec3(1.0, 0.0, 0.0), vec3(0.0, 0.0, 1.0), along_z);
-    let bump = 0.05 * (wall.y * across + vec3(0.0, wall.z, 0.0));
+    let bump = 0.04 * (wall.y * across + vec3(0.0, wall.z, 0.0));
     let normal = normalize(normalize(vec3(-slope.x, 1.0, -slope.y)) - bump);
     let hollow = 0.5 * relief.y + 0.6 * relief.z + 0.7 * relief.w + 0.35 * bare * (gravel.x + boulders.x) + 0.10 * tufts + 0.6 * wall.x;
     let occlusion = clamp(0.90 + roughness * (0.55 * hollow) + 0.10 * base.z, 0.40, 1.12);

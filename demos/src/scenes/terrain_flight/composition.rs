@@ -104,6 +104,7 @@ pub(super) fn best_outlook(surface: &Surface, sun: Vec3, above: f32) -> Outlook 
 
 /// How good the view from a place is; more is better.
 fn look(surface: &Surface, sun: Vec3, place: Vec2, heading: f32, above: f32, range: (f32, f32)) -> f32 {
+    let own = (surface.base_height(place.x, place.y) - range.0) / (range.1 - range.0).max(1.0);
     let eye = surface.base_height(place.x, place.y) + above;
     let extent = surface.half_extent().min_element();
     let (mut layers, mut lit, mut seen, mut blocked) = (0.0, 0.0, 0.0_f32, 0.0);
@@ -128,8 +129,9 @@ fn look(surface: &Surface, sun: Vec3, place: Vec2, heading: f32, above: f32, ran
                 lit += near * smoothstep(0.05, 0.35, normal.dot(sun)) * in_sun(surface, sun, at, height, extent);
                 seen += near;
                 steep += near * slope.length().min(1.0);
-                if distance > 0.03 * extent {
-                    high += near * smoothstep(0.62, 0.86, (height - range.0) / (range.1 - range.0).max(1.0));
+                // Snow one looks up to.
+                if distance > 0.05 * extent && tangent > 0.0 {
+                    high += smoothstep(0.62, 0.86, (height - range.0) / (range.1 - range.0).max(1.0));
                 }
                 horizon = tangent;
                 if distance > 0.02 * extent {
@@ -153,7 +155,7 @@ fn look(surface: &Surface, sun: Vec3, place: Vec2, heading: f32, above: f32, ran
     let uneven = (skyline_squared / rays - mean * mean).max(0.0).sqrt();
     // Layers, light, mountains that are steep and high, a valley to look down into, a skyline that is not level.
     0.9 * (layers / rays).min(4.0) + 1.6 * lit / seen.max(1e-3) + 2.5 * steep / seen.max(1e-3)
-        + 4.0 * high / seen.max(1e-3)
+        + 1.6 * (high / rays).min(1.2) * (1.0 - smoothstep(0.55, 0.75, own))
         + 6.0 * (depth / rays).min(0.35)
         + 12.0 * uneven.min(0.08)
         + 6.0 * mean.clamp(-0.1, 0.06)

@@ -64,7 +64,7 @@ fn check(surface: &Surface, steps: usize, margin: f32, turning: f32) -> Vec<f32>
 
 #[test]
 fn over_the_real_map_it_comes_down_and_climbs_three_times() {
-    let above = check(&anatolia(), 4000, 5.0, 45.0);
+    let above = check(&anatolia(), 4000, 5.0, 60.0);
     let (mut climbs, mut descents, mut high) = (0, 0, false);
     for height in &above {
         if !high && *height > 800.0 {

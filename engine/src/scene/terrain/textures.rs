@@ -95,13 +95,13 @@ impl Textures {
         let slope_image = image("Terrain.Slope", half, map, mips)?;
         let light_image = image("Terrain.Light", half, map, mips)?;
         let detail_image = image("Terrain.Detail", half, [SIZE as u32; 2], detail_levels)?;
-        let grain_image = image("Terrain.Grain", half, [GRAIN_SIZE as u32; 2], GRAIN_LEVELS as u32)?;
+        let grain_image = image("Terrain.Grain", Format::R8G8B8A8_UNORM, [GRAIN_SIZE as u32; 2], GRAIN_LEVELS as u32)?;
         let slope = half_mips(slope_map(surface, light), width, height, mips);
         let light_map = half_mips(light_map(light, desc), width, height, mips);
         let bytes = |levels: &'_ [Vec<[u16; 4]>]| -> Vec<Vec<u8>> {
             levels.iter().map(|l| bytemuck::cast_slice(l).to_vec()).collect()
         };
-        let (slope, light_map, grain) = (bytes(&slope), bytes(&light_map), bytes(&grain(GRAIN_SEED)));
+        let (slope, light_map, grain) = (bytes(&slope), bytes(&light_map), grain(GRAIN_SEED));
         let detail_mips: Vec<&[u8]> =
             (0..detail.level_count()).map(|level| bytemuck::cast_slice(detail.level(level))).collect();
         upload_images(
@@ -111,7 +111,7 @@ impl Textures {
                 (&slope_image, slope.iter().map(Vec::as_slice).collect()),
                 (&light_image, light_map.iter().map(Vec::as_slice).collect()),
                 (&detail_image, detail_mips),
-                (&grain_image, grain.iter().map(Vec::as_slice).collect()),
+                (&grain_image, grain.iter().map(|level| bytemuck::cast_slice(level)).collect()),
             ],
         )?;
         let constants = constants(surface, detail_levels);

@@ -1,10 +1,10 @@
 //! What lies on the ground at one's feet: a tile of angular stones of all sizes, and of tufts.
 //!
 //! Stones are cut pyramids of five sides at jittered places, in a few sizes, the highest of them showing; only
-//! shading sees them, the mesh does not. `RGBA16_SFLOAT`, wrapping, with mips: R = height from 0 (between stones)
-//! to 1, G, B = dR/du, dR/dv divided by [`STEEPNESS`] (which makes them true slopes), A = tufts from -1 to 1.
+//! shading sees them, the mesh does not. `RGBA8_UNORM` (software filters it fast), wrapping, with mips: R = height
+//! from 0 (between stones) to 1, in units of 1/[`STEEPNESS`] tiles; G, B = slopes along u and v from
+//! -[`GREATEST_SLOPE`] to its opposite; A = tufts from -1 to 1.
 
-use super::f32_to_f16;
 use super::noise::{fractal, hash, unit};
 
 /// Texels on a side.
@@ -12,7 +12,9 @@ pub const GRAIN_SIZE: usize = 256;
 /// Mips, down to one texel.
 pub const GRAIN_LEVELS: usize = 9;
 /// R for a height of one tile.
-pub const STEEPNESS: f32 = 16.0;
+const STEEPNESS: f32 = 16.0;
+/// The slope of a full G or B.
+const GREATEST_SLOPE: f32 = 2.0;
 
 /// Cells along a side, and the share of them that holds a stone, for each size.
 const SIZES: [(u32, f32); 4] = [(8, 0.30), (17, 0.45), (37, 0.60), (79, 0.75)];
@@ -21,7 +23,7 @@ const SIDES: [(f32, f32); 5] =
     [(1.0, 0.0), (0.309, 0.951), (-0.809, 0.588), (-0.809, -0.588), (0.309, -0.951)];
 
 /// All mips of the tile, finest first, texels row by row. The same seed gives the same bits everywhere.
-pub fn grain(seed: u32) -> Vec<Vec<[u16; 4]>> {
+pub fn grain(seed: u32) -> Vec<Vec<[u8; 4]>> {
     let size = GRAIN_SIZE;
     let place = |i: usize| ((i % size) as f32 + 0.5, (i / size) as f32 + 0.5);
     let heights: Vec<f32> = (0..size * size)
@@ -39,15 +41,15 @@ pub fn grain(seed: u32) -> Vec<Vec<[u16; 4]>> {
             let tufts = fractal(u / size as f32, v / size as f32, 26, 4, seed.wrapping_add(77));
             [
                 at(x, y) * STEEPNESS,
-                (at(x + 1, y) - at(x + size - 1, y)) * half,
-                (at(x, y + 1) - at(x, y + size - 1)) * half,
-                tufts.clamp(-1.0, 1.0),
+                0.5 + 0.5 / GREATEST_SLOPE * (at(x + 1, y) - at(x + size - 1, y)) * half,
+                0.5 + 0.5 / GREATEST_SLOPE * (at(x, y + 1) - at(x, y + size - 1)) * half,
+                0.5 + 0.5 * tufts,
             ]
         })
         .collect();
     let mut levels = Vec::with_capacity(GRAIN_LEVELS);
     for mip in 0..GRAIN_LEVELS {
-        levels.push(level.iter().map(|texel| texel.map(f32_to_f16)).collect());
+        levels.push(level.iter().map(|texel| texel.map(to_unorm)).collect());
         let side = size >> mip;
         let half = side / 2;
         level = (0..half * half)
@@ -59,6 +61,10 @@ pub fn grain(seed: u32) -> Vec<Vec<[u16; 4]>> {
             .collect();
     }
     levels
+}
+
+fn to_unorm(value: f32) -> u8 {
+    (value.clamp(0.0, 1.0) * 255.0).round() as u8
 }
 
 /// Height of the highest stone at (u, v), in tiles; 0 between stones.
@@ -96,7 +102,6 @@ fn stones(u: f32, v: f32, seed: u32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::f16_to_f32;
     use super::*;
 
     #[test]
@@ -105,19 +110,18 @@ mod tests {
         assert_eq!(levels.len(), GRAIN_LEVELS);
         for (mip, level) in levels.iter().enumerate() {
             assert_eq!(level.len(), (GRAIN_SIZE >> mip).pow(2));
-            assert!(level.iter().flatten().all(|half| f16_to_f32(*half).is_finite()));
         }
-        let heights: Vec<f32> = levels[0].iter().map(|texel| f16_to_f32(texel[0])).collect();
+        let heights: Vec<f32> = levels[0].iter().map(|texel| f32::from(texel[0]) / 255.0).collect();
         let bare = heights.iter().filter(|h| **h <= 0.0).count();
         let highest = heights.iter().copied().fold(0.0, f32::max);
         assert!(bare * 20 > heights.len() && bare * 2 < heights.len(), "{bare} of {} bare", heights.len());
-        assert!((0.3..1.5).contains(&highest), "{highest}");
+        assert!((0.4..1.0).contains(&highest), "{highest}");
         assert_ne!(grain(3), grain(4));
     }
 
     #[test]
     fn the_seam_is_no_rougher_than_the_rest() {
-        let heights: Vec<f32> = grain(1)[0].iter().map(|texel| f16_to_f32(texel[0])).collect();
+        let heights: Vec<f32> = grain(1)[0].iter().map(|texel| f32::from(texel[0])).collect();
         let step = |column: usize| {
             let next = (column + 1) % GRAIN_SIZE;
             (0..GRAIN_SIZE).map(|row| row * GRAIN_SIZE).map(|row| (heights[row + column] - heights[row + next]).abs()).sum::<f32>()
