@@ -93,7 +93,7 @@ fn base_fragment(in: Varyings) -> @location(0) vec4<f32> {
         // A sampler with one width for all directions blurs ground seen at a grazing angle: meet it half-way.
         let a = length(dx);
         let b = length(dy);
-        let narrower = max(sqrt(min(a, b) / max(max(a, b), 1e-9)), 0.4);
+        let narrower = max(sqrt(min(a, b) / max(max(a, b), 1e-9)), 0.5);
         dx *= select(1.0, narrower, a > b);
         dy *= select(narrower, 1.0, a > b);
     }
@@ -116,11 +116,12 @@ fn base_fragment(in: Varyings) -> @location(0) vec4<f32> {
         normal = ground.normal;
         albedo = ground.albedo;
         sky_visibility *= ground.occlusion;
-        sun_visibility *= smoothstep(-0.10, 0.10, ground.turned_to_sun) * min(ground.occlusion, 1.0);
+        sun_visibility *= ground.turned_to_sun * min(ground.occlusion, 1.0);
     }
     let facing = max(dot(normal, sun), 0.0);
     var ambient = ambient_light(normal, sun, sun_colour, sky_colour);
-    if kind == KIND_MESH {
+    if kind == KIND_MESH && has_terrain {
+        sun_visibility *= turned_to_sun(world, dx, dy, sun);
         // What stands on lit ground has its light from below.
         ambient += sun_colour * (0.075 * sun_visibility * (1.0 - 0.7 * normal.y));
     }

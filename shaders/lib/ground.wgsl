@@ -14,7 +14,7 @@ struct Ground {
     normal: vec3<f32>,
     albedo: vec3<f32>,
     occlusion: f32,
-    // Cosine of the sun on the ground without its detail: crests of the detail on the far side stay dark.
+    // See the function of that name.
     turned_to_sun: f32,
 }
 
@@ -23,8 +23,11 @@ const GRAVEL_PERIOD: f32 = 3.7;
 const BOULDER_PERIOD: f32 = 17.3;
 // Tile of the relief laid against walls, seen from the side, in metres.
 const WALL_PERIOD: f32 = 73.0;
-const GRAIN_BEGIN: f32 = 0.012;
-const GRAIN_END: f32 = 0.050;
+// Metres a pixel covers where the small tile gives way to the large one (few pixels need both), and where that goes.
+const GRAVEL_BEGIN: f32 = 0.030;
+const GRAVEL_END: f32 = 0.055;
+const BOULDER_BEGIN: f32 = 0.20;
+const BOULDER_END: f32 = 0.80;
 // Share of a layer's period that a pixel may cover when the layer begins to fade, and when it is gone.
 const FADE_BEGIN: f32 = 0.012;
 const FADE_END: f32 = 0.035;
@@ -37,6 +40,14 @@ fn terrain_light(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>) -> vec2<f32> {
     let shadow = m.x + m.y;
     let penumbra = max(m.z, terrain.softness);
     return vec2(smoothstep(shadow - penumbra, shadow + penumbra, world.y), m.w);
+}
+
+// From 0 to 1, whether the ground without its detail is turned to the sun: crests of the detail and stones on the
+// far side stay dark.
+fn turned_to_sun(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>) -> f32 {
+    let step = 1.0 / (terrain.pixel_size * terrain.map_size);
+    let slope = textureSampleGrad(slope_map, trilinear, map_uv(world.xz), dx.xz * step, dy.xz * step).xy;
+    return smoothstep(-0.10, 0.10, dot(normalize(vec3(-slope.x, 1.0, -slope.y)), sun));
 }
 
 fn hash_1d(n: f32) -> f32 {
@@ -64,9 +75,8 @@ fn layer_sample(world: vec2<f32>, dx: vec2<f32>, dy: vec2<f32>, period: f32, r: 
     return vec4(s.x, r.x * s.y - r.y * s.z, r.y * s.y + r.x * s.z, s.w);
 }
 
-// Stones over their mean height, their slopes, tufts; nothing where a pixel covers too much.
-fn grain_sample(world: vec2<f32>, dx: vec2<f32>, dy: vec2<f32>, period: f32, r: vec2<f32>, footprint: f32) -> vec4<f32> {
-    let shown = 1.0 - smoothstep(period * GRAIN_BEGIN, period * GRAIN_END, footprint);
+// Stones over their mean height, their slopes, tufts.
+fn grain_sample(world: vec2<f32>, dx: vec2<f32>, dy: vec2<f32>, period: f32, r: vec2<f32>, shown: f32) -> vec4<f32> {
     if shown <= 0.0 {
         return vec4(0.0);
     }
@@ -100,9 +110,9 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
             noise[i] = s.w;
         }
     }
-    let gravel = grain_sample(world.xz, dx.xz, dy.xz, GRAVEL_PERIOD, vec2(0.8, 0.6), footprint);
-    let boulders = grain_sample(world.xz, dx.xz, dy.xz, BOULDER_PERIOD, vec2(0.28, 0.96), footprint);
-    let stones = max(gravel.x, boulders.x);
+    let leaves = smoothstep(GRAVEL_BEGIN, GRAVEL_END, footprint);
+    let gravel = grain_sample(world.xz, dx.xz, dy.xz, GRAVEL_PERIOD, vec2(0.8, 0.6), 1.0 - leaves);
+    let boulders = grain_sample(world.xz, dx.xz, dy.xz, BOULDER_PERIOD, vec2(0.28, 0.96), leaves * (1.0 - smoothstep(BOULDER_BEGIN, BOULDER_END, footprint)));
     let tufts = gravel.w + boulders.w;
 
     // What grows and lies here. Numbers from 0 to 1 along height, and slopes as tangents.
@@ -127,7 +137,7 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
     let facing = abs(base.xy);
     let one_axis = abs(facing.x - facing.y) / max(facing.x + facing.y, 1e-3);
     let wall_share = smoothstep(0.55, 0.95, tangent) * smoothstep(0.04, 0.40, one_axis)
-        * (1.0 - smoothstep(WALL_PERIOD * FADE_BEGIN, WALL_PERIOD * FADE_END, footprint));
+        * (1.0 - smoothstep(WALL_PERIOD * 0.008, WALL_PERIOD * 0.022, footprint));
     var wall = vec4(0.0);
     let along_z = facing.x > facing.y;
     if wall_share > 0.0 {
@@ -151,7 +161,7 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
 
     // Snow that is left in early summer: high, in hollows and on northern slopes.
     let cold = height + 0.16 * north - 0.12 * base.z - 0.08 * crests + 0.06 * patches;
-    let snow = smoothstep(0.69, 0.75, cold) * (1.0 - smoothstep(0.75, 1.05, tangent));
+    let snow = smoothstep(0.685, 0.76, cold) * (1.0 - smoothstep(0.75, 1.05, tangent));
     albedo = mix(albedo, vec3(0.80, 0.83, 0.87), snow);
 
     // For shading, the finest forms count for more than the mesh shows of them.
@@ -164,6 +174,6 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
     let normal = normalize(normalize(vec3(-slope.x, 1.0, -slope.y)) - bump);
     let hollow = 0.5 * relief.y + 0.6 * relief.z + 0.7 * relief.w + 0.35 * bare * (gravel.x + boulders.x) + 0.10 * tufts + 0.6 * wall.x;
     let occlusion = clamp(0.90 + roughness * (0.55 * hollow) + 0.10 * base.z, 0.40, 1.12);
-    let turned = dot(normalize(vec3(-base.x, 1.0, -base.y)), sun);
+    let turned = smoothstep(-0.10, 0.10, dot(normalize(vec3(-base.x, 1.0, -base.y)), sun));
     return Ground(normal, max(albedo, vec3(0.01)), occlusion, turned);
 }

@@ -36,7 +36,8 @@ pub(super) fn peaks(surface: &Surface) -> Vec<Vec2> {
             let p = place(i % GRID, i / GRID);
             // A mean over the grid's own distance.
             let around = [(0.0, 0.0), (0.3, 0.0), (-0.3, 0.0), (0.0, 0.3), (0.0, -0.3)];
-            around.iter().map(|(x, z)| surface.base_height(p.x + x * step.x, p.y + z * step.y)).sum::<f32>() / 5.0
+            around.iter().map(|(x, z)| surface.base_height(p.x + x * step.x, p.y + z * step.y)).sum::<f32>()
+                / 5.0
         })
         .collect();
     let mut tops: Vec<(f32, Vec2)> = Vec::new();
@@ -85,7 +86,7 @@ pub(super) fn best_outlook(surface: &Surface, sun: Vec3, above: f32) -> Outlook 
         for heading in (0..HEADINGS).map(|h| h as f32 * (TAU / HEADINGS as f32)) {
             let angle = heading_vector(heading).dot(Vec2::new(sun.x, sun.z).normalize_or_zero());
             // The sun from the side, rather from the front than from behind.
-            let side = smoothstep(-0.55, -0.05, angle) * (1.0 - smoothstep(0.55, 0.85, angle));
+            let side = smoothstep(-0.70, -0.25, angle) * (1.0 - smoothstep(0.55, 0.85, angle));
             if side <= 0.0 {
                 continue;
             }
@@ -126,7 +127,8 @@ fn look(surface: &Surface, sun: Vec3, place: Vec2, heading: f32, above: f32, ran
                 layers += if hidden { 1.0 } else { 0.0 };
                 let normal = Vec3::new(-slope.x, 1.0, -slope.y).normalize();
                 let near = 1.0 / (1.0 + distance / (0.3 * extent));
-                lit += near * smoothstep(0.05, 0.35, normal.dot(sun)) * in_sun(surface, sun, at, height, extent);
+                lit +=
+                    near * smoothstep(0.05, 0.35, normal.dot(sun)) * in_sun(surface, sun, at, height, extent);
                 seen += near;
                 steep += near * slope.length().min(1.0);
                 // Snow one looks up to.
@@ -154,8 +156,10 @@ fn look(surface: &Surface, sun: Vec3, place: Vec2, heading: f32, above: f32, ran
     let mean = skyline / rays;
     let uneven = (skyline_squared / rays - mean * mean).max(0.0).sqrt();
     // Layers, light, mountains that are steep and high, a valley to look down into, a skyline that is not level.
-    0.9 * (layers / rays).min(4.0) + 1.6 * lit / seen.max(1e-3) + 2.5 * steep / seen.max(1e-3)
-        + 1.6 * (high / rays).min(1.2) * (1.0 - smoothstep(0.55, 0.75, own))
+    0.9 * (layers / rays).min(4.0)
+        + 1.6 * lit / seen.max(1e-3)
+        + 2.5 * steep / seen.max(1e-3)
+        + 2.6 * (high / rays).min(1.2) * (1.0 - smoothstep(0.60, 0.80, own))
         + 6.0 * (depth / rays).min(0.35)
         + 12.0 * uneven.min(0.08)
         + 6.0 * mean.clamp(-0.1, 0.06)

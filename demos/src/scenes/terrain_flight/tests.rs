@@ -50,7 +50,10 @@ fn check(surface: &Surface, steps: usize, margin: f32, turning: f32) -> Vec<f32>
             longest = longest.max(now.length());
             if step > 1 {
                 let change = (now - velocity).length();
-                assert!(change <= 0.12 * longest + 1e-3, "speed jumps by {change} of {longest} at step {step}");
+                assert!(
+                    change <= 0.12 * longest + 1e-3,
+                    "speed jumps by {change} of {longest} at step {step}"
+                );
             }
             let turned = camera.forward().dot(last.forward()).clamp(-1.0, 1.0).acos();
             assert!(turned < turning / steps as f32, "turns by {turned} at step {step}");

@@ -95,7 +95,8 @@ impl Textures {
         let slope_image = image("Terrain.Slope", half, map, mips)?;
         let light_image = image("Terrain.Light", half, map, mips)?;
         let detail_image = image("Terrain.Detail", half, [SIZE as u32; 2], detail_levels)?;
-        let grain_image = image("Terrain.Grain", Format::R8G8B8A8_UNORM, [GRAIN_SIZE as u32; 2], GRAIN_LEVELS as u32)?;
+        let grain_image =
+            image("Terrain.Grain", Format::R8G8B8A8_UNORM, [GRAIN_SIZE as u32; 2], GRAIN_LEVELS as u32)?;
         let slope = half_mips(slope_map(surface, light), width, height, mips);
         let light_map = half_mips(light_map(light, desc), width, height, mips);
         let bytes = |levels: &'_ [Vec<[u16; 4]>]| -> Vec<Vec<u8>> {

@@ -124,7 +124,10 @@ mod tests {
         let heights: Vec<f32> = grain(1)[0].iter().map(|texel| f32::from(texel[0])).collect();
         let step = |column: usize| {
             let next = (column + 1) % GRAIN_SIZE;
-            (0..GRAIN_SIZE).map(|row| row * GRAIN_SIZE).map(|row| (heights[row + column] - heights[row + next]).abs()).sum::<f32>()
+            (0..GRAIN_SIZE)
+                .map(|row| row * GRAIN_SIZE)
+                .map(|row| (heights[row + column] - heights[row + next]).abs())
+                .sum::<f32>()
         };
         let inner = (0..GRAIN_SIZE - 1).map(step).fold(0.0, f32::max);
         assert!(step(GRAIN_SIZE - 1) <= inner);
