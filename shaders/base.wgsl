@@ -68,7 +68,7 @@ fn base_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) inst
             // Shrinks before culling takes it: nothing pops.
             let size = length(primitive.bounds_extent * length(rows[0].xyz));
             let pixels = size * (*f).pixels_per_metre / max(length(place), 1e-3);
-            position *= smoothstep(0.7, 1.6, pixels);
+            position *= smoothstep(1.5, 3.2, pixels);
         }
         out.relative = vec3(dot(rows[0].xyz, position), dot(rows[1].xyz, position), dot(rows[2].xyz, position)) + place;
         out.normal = normalize(vec3(dot(rows[0].xyz, normal), dot(rows[1].xyz, normal), dot(rows[2].xyz, normal)));
@@ -87,9 +87,20 @@ fn base_fragment(in: Varyings) -> @location(0) vec4<f32> {
     let kind = primitives[instance.primitive].kind;
     let world = in.relative + (*f).camera;
     // Derivatives outside of branches; below, textures are sampled with explicit gradients.
-    let dx = dpdx(in.relative);
-    let dy = dpdy(in.relative);
+    var dx = dpdx(in.relative);
+    var dy = dpdy(in.relative);
+    if (*f).anisotropic == 0u {
+        // A sampler with one width for all directions blurs ground seen at a grazing angle: meet it half-way.
+        let a = length(dx);
+        let b = length(dy);
+        let narrower = max(sqrt(min(a, b) / max(max(a, b), 1e-9)), 0.5);
+        dx *= select(1.0, narrower, a > b);
+        dy *= select(narrower, 1.0, a > b);
+    }
     let has_terrain = (*f).has_terrain != 0u;
+    let sun = (*f).sun;
+    let sun_colour = (*f).sun_colour;
+    let sky_colour = (*f).sky_colour;
     var normal = normalize(in.normal);
     var albedo = in.colour;
     var sun_visibility = 1.0;
@@ -97,28 +108,29 @@ fn base_fragment(in: Varyings) -> @location(0) vec4<f32> {
     if has_terrain {
         let light = terrain_light(world, dx, dy);
         sun_visibility = light.x;
-        sky_visibility = light.y;
+        // Slopes that hide the sky give back some of its light.
+        sky_visibility = 1.0 - 0.72 * (1.0 - light.y);
     }
     if kind == KIND_TERRAIN_CHUNK {
-        let ground = ground_surface(world, dx, dy);
+        let ground = ground_surface(world, dx, dy, sun);
         normal = ground.normal;
         albedo = ground.albedo;
         sky_visibility *= ground.occlusion;
+        sun_visibility *= ground.turned_to_sun * min(ground.occlusion, 1.0);
     }
-    let sun = (*f).sun;
-    let sun_colour = (*f).sun_colour;
-    let sky_colour = (*f).sky_colour;
     let facing = max(dot(normal, sun), 0.0);
-    // The sky is brighter above than at the horizon's far side; the ground bounces a little warm light.
-    let upward = 0.5 + 0.5 * normal.y;
-    let side = 0.5 + 0.5 * dot(normal, normalize(vec3(sun.x, 0.0, sun.z)));
-    let ambient = sky_colour * (0.32 * upward + 0.16) + sun_colour * (0.02 + 0.035 * side) ;
+    var ambient = ambient_light(normal, sun, sun_colour, sky_colour);
+    if kind == KIND_MESH && has_terrain {
+        sun_visibility *= turned_to_sun(world, dx, dy, sun);
+        // What stands on lit ground has its light from below.
+        ambient += sun_colour * (0.075 * sun_visibility * (1.0 - 0.7 * normal.y));
+    }
     var light = albedo * (sun_colour * facing * sun_visibility + ambient * sky_visibility);
     let view = normalize(in.relative);
     let depth = haze_depth(
         (*f).camera.y - (*f).haze_base, in.relative, (*f).haze_density, (*f).haze_height,
     );
-    let through = exp(-depth * vec3(0.85, 1.0, 1.22));
-    light = light * through + haze_radiance(view, sun, sun_colour, sky_colour) * (1.0 - through);
+    let through = exp(-depth * HAZE_COLOUR);
+    light = light * through + haze_radiance(view, sun, sun_colour) * (1.0 - through);
     return vec4(light, 1.0);
 }

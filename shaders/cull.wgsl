@@ -16,7 +16,7 @@ var<immediate> pc: CullPush;
 
 const NOT_VISIBLE: u32 = 0xffffffffu;
 // Radius in pixels below which instances that fade are not drawn.
-const FADED_PIXELS: f32 = 0.7;
+const FADED_PIXELS: f32 = 1.5;
 
 struct DrawIndexedIndirectCommand {
     index_count: u32,

@@ -13,10 +13,14 @@ fn tone_map_vertex(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec
     return vec4(vec2(f32((vertex << 1u) & 2u), f32(vertex & 2u)) * 2.0 - 1.0, 0.0, 1.0);
 }
 
-// A curve with a toe and a shoulder; each channel apart, then a little of the colour brought back.
+// A film: a toe that deepens what is darker than middle grey, a shoulder that never clips; each channel apart,
+// then some of the colour that this loses brought back.
 fn film(x: vec3<f32>) -> vec3<f32> {
     let y = max(x, vec3(0.0));
-    return 1.0 - exp(-1.25 * y * (y + 0.55) / (y + 0.35));
+    let toed = y * (y + 0.02) / (y + 0.055);
+    let curve = 1.0 - exp(-1.22 * toed);
+    let grey = vec3(dot(curve, vec3(0.2126, 0.7152, 0.0722)));
+    return clamp(mix(grey, curve, 1.14), vec3(0.0), vec3(1.0));
 }
 
 fn srgb(x: vec3<f32>) -> vec3<f32> {
@@ -39,5 +43,7 @@ fn tone_map_fragment(@builtin(position) position: vec4<f32>) -> @location(0) vec
     let f = &frames[pc.frame_index];
     let pixel = vec2<u32>(position.xy);
     let linear = textureLoad(source, vec2<i32>(pixel), 0).rgb * (*f).exposure;
-    return vec4(srgb(film(linear)) + dither(pixel) / 255.0, 1.0);
+    let display = srgb(film(linear));
+    // The next pass finds edges by brightness.
+    return vec4(display + dither(pixel) / 255.0, dot(display, vec3(0.299, 0.587, 0.114)));
 }

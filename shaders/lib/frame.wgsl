@@ -27,7 +27,8 @@ struct FrameConstants {
     instance_count: u32,
     // 1 when there is a terrain.
     has_terrain: u32,
-    padding: u32,
+    // 1 when the sampler of the terrain's textures is anisotropic.
+    anisotropic: u32,
     resolution: vec2<f32>,
     padding_2: vec2<f32>,
 }

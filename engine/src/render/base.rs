@@ -101,7 +101,12 @@ impl BasePass {
         if let Some(terrain) = scene.terrain() {
             let textures = terrain.textures();
             buffers.push((5, textures.constants()));
-            images.extend([(8, textures.slope()), (9, textures.light()), (10, textures.detail())]);
+            images.extend([
+                (8, textures.slope()),
+                (9, textures.light()),
+                (10, textures.detail()),
+                (11, textures.grain()),
+            ]);
         }
         let bindings = PassBindings { buffers: &buffers, images: &images, sampler: Some(sampler) };
         if !gpu.instances().is_empty() && encoder.bind_graphics(&self.base, &bindings, push) {

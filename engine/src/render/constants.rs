@@ -51,8 +51,8 @@ gpu_struct! {
         pub instance_count: u32,
         /// 1 when there is a terrain.
         pub has_terrain: u32,
-        /// Alignment.
-        pub padding: u32,
+        /// 1 when the sampler of the terrain's textures is anisotropic.
+        pub anisotropic: u32,
         /// Width and height in pixels.
         pub resolution: [f32; 2],
         /// To a multiple of 16 bytes.
@@ -92,7 +92,7 @@ impl FrameConstants {
             haze_base: atmosphere.haze_base,
             instance_count: scene.gpu().instances().len(),
             has_terrain: terrain.is_some().into(),
-            padding: 0,
+            anisotropic: 0,
             resolution: [width, height],
             padding_2: [0.0; 2],
         }

@@ -1,7 +1,7 @@
 //! The frame itself; [`Renderer::record`] reads like a table of contents.
 //!
 //! ```text
-//! Scene (prepared) -> constants -> culling -> base pass + sky -> tone map -> output image
+//! Scene (prepared) -> constants -> culling -> base pass + sky -> tone map -> edge blend -> output image
 //! ```
 //!
 //! Each pass binds exactly what it reads and writes (`vk::pass_bindings`); what is the same for a whole frame lies in
@@ -10,15 +10,20 @@
 mod base;
 mod constants;
 mod culling;
+mod edge_blend;
 mod error;
 mod renderer;
 mod targets;
 mod tone_map;
 mod view;
 
+#[cfg(test)]
+mod tests;
+
 pub use base::BasePush;
 pub use constants::FrameConstants;
 pub use culling::{CullPush, Culled};
+pub use edge_blend::EdgeBlendPush;
 pub use error::{Error, Result};
 pub use renderer::{RenderOptions, Renderer};
 pub use tone_map::ToneMapPush;

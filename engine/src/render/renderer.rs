@@ -7,25 +7,38 @@ use ash::vk::SampleCountFlags;
 use super::base::{BasePass, BasePush};
 use super::constants::{ConstantsBuffer, FrameConstants};
 use super::culling::{Culled, Culling};
+use super::edge_blend::EdgeBlend;
 use super::error::Result;
 use super::targets::Targets;
 use super::tone_map::ToneMap;
 use super::view::View;
 use crate::scene::Scene;
+use crate::vk::capabilities::DeviceType;
 use crate::vk::{Buffer, CommandEncoder, Device, Image, PassTimer, Sampler, SamplerDesc};
 
 /// How frames are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RenderOptions {
-    /// Samples a pixel: 1, 2, 4 or 8.
+    /// Samples a pixel: 1, 2, 4 or 8; 0 is automatic: 4, or 1 on a software device.
     pub samples: u32,
-    /// Largest anisotropy of the terrain's textures; 1 is none.
+    /// Largest anisotropy of the terrain's textures; 1 is none, 0 is automatic: 8, or none on a software device.
     pub anisotropy: u32,
+}
+
+impl RenderOptions {
+    /// The same with nothing left automatic, for a device of that type.
+    pub fn resolved(self, device_type: DeviceType) -> Self {
+        let (samples, anisotropy) = if device_type == DeviceType::Cpu { (1, 1) } else { (4, 8) };
+        Self {
+            samples: if self.samples == 0 { samples } else { self.samples },
+            anisotropy: if self.anisotropy == 0 { anisotropy } else { self.anisotropy },
+        }
+    }
 }
 
 impl Default for RenderOptions {
     fn default() -> Self {
-        Self { samples: 4, anisotropy: 8 }
+        Self { samples: 0, anisotropy: 0 }
     }
 }
 
@@ -38,8 +51,10 @@ pub struct Renderer {
     culling: Culling,
     base: BasePass,
     tone_map: ToneMap,
+    edge_blend: EdgeBlend,
     targets: Option<Targets>,
     sampler: Sampler,
+    anisotropic: bool,
 }
 
 impl Renderer {
@@ -48,6 +63,7 @@ impl Renderer {
     /// # Errors
     /// When the driver refuses one, or has no memory.
     pub fn new(device: &Arc<Device>, options: RenderOptions, frames_in_flight: usize) -> Result<Self> {
+        let options = options.resolved(device.capabilities().device_type);
         let samples = match options.samples {
             2 => SampleCountFlags::TYPE_2,
             4 => SampleCountFlags::TYPE_4,
@@ -63,8 +79,10 @@ impl Renderer {
             culling: Culling::new(device, frames_in_flight)?,
             base: BasePass::new(device, samples)?,
             tone_map: ToneMap::new(device)?,
+            edge_blend: EdgeBlend::new(device)?,
             targets: None,
             sampler,
+            anisotropic: options.anisotropy > 1,
         })
     }
 
@@ -88,7 +106,10 @@ impl Renderer {
         }
         let Some(targets) = &self.targets else { return Ok(()) };
         self.culling.reserve(scene.gpu().instances().len())?;
-        let constants = FrameConstants::new(view, scene, extent, frame);
+        let constants = FrameConstants {
+            anisotropic: self.anisotropic.into(),
+            ..FrameConstants::new(view, scene, extent, frame)
+        };
         self.constants.write(place, &constants)?;
         let frames = self.constants.buffer();
         let push = BasePush { frame_index: place as u32 };
@@ -104,6 +125,10 @@ impl Renderer {
         timer.begin(encoder, "ToneMap");
         self.tone_map.record(encoder, targets, frames, place as u32);
         timer.end(encoder, "ToneMap");
+
+        timer.begin(encoder, "EdgeBlend");
+        self.edge_blend.record(encoder, targets);
+        timer.end(encoder, "EdgeBlend");
         Ok(())
     }
 

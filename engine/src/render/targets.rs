@@ -21,6 +21,8 @@ pub(super) struct Targets {
     /// Linear light.
     pub(super) colour: Image,
     pub(super) depth: Image,
+    /// Display values before edges are smoothed, with brightness in alpha.
+    pub(super) display: Image,
     /// Display values; what is shown, read back and written to files.
     pub(super) output: Image,
 }
@@ -39,9 +41,11 @@ impl Targets {
             let desc = ImageDesc { samples, ..ImageDesc::new_2d(COLOUR_FORMAT, extent, attachment) };
             Image::committed(device, "Colour.Samples", desc)
         });
+        let display =
+            Image::committed(device, "Display", ImageDesc::new_2d(OUTPUT_FORMAT, extent, colour_usage))?;
         let output_usage = attachment | ImageUsageFlags::TRANSFER_SRC;
         let output =
             Image::committed(device, "Output", ImageDesc::new_2d(OUTPUT_FORMAT, extent, output_usage))?;
-        Ok(Self { extent, samples: samples.transpose()?, colour, depth, output })
+        Ok(Self { extent, samples: samples.transpose()?, colour, depth, display, output })
     }
 }

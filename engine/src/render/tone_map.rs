@@ -1,4 +1,4 @@
-//! From linear light to display values.
+//! From linear light to display values, which [`EdgeBlend`](super::edge_blend) takes up.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl ToneMap {
         Ok(Self { pipeline })
     }
 
-    /// Leaves the output in the layout `TRANSFER_SRC_OPTIMAL`.
+    /// Leaves the display values to be read by the next pass.
     pub(super) fn record(
         &self,
         encoder: &mut CommandEncoder,
@@ -63,13 +63,13 @@ impl ToneMap {
             (Stage::FRAGMENT_SHADER, Access::SHADER_SAMPLED_READ),
         );
         encoder.image_barrier(
-            targets.output.raw(),
+            targets.display.raw(),
             colour,
             (ImageLayout::UNDEFINED, ImageLayout::COLOR_ATTACHMENT_OPTIMAL),
-            (Stage::ALL_TRANSFER | Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE),
+            (Stage::FRAGMENT_SHADER | Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE),
             written,
         );
-        let target = ColourTarget { view: targets.output.view(), clear: None, resolve: None };
+        let target = ColourTarget { view: targets.display.view(), clear: None, resolve: None };
         encoder.begin_rendering(targets.extent, &[target], None);
         let bindings =
             PassBindings { buffers: &[(0, frames)], images: &[(8, &targets.colour)], ..Default::default() };
@@ -78,11 +78,11 @@ impl ToneMap {
         }
         encoder.end_rendering();
         encoder.image_barrier(
-            targets.output.raw(),
+            targets.display.raw(),
             colour,
-            (ImageLayout::COLOR_ATTACHMENT_OPTIMAL, ImageLayout::TRANSFER_SRC_OPTIMAL),
+            (ImageLayout::COLOR_ATTACHMENT_OPTIMAL, ImageLayout::SHADER_READ_ONLY_OPTIMAL),
             written,
-            (Stage::ALL_TRANSFER, Access::TRANSFER_READ),
+            (Stage::FRAGMENT_SHADER, Access::SHADER_SAMPLED_READ),
         );
     }
 }

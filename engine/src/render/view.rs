@@ -27,13 +27,13 @@ impl Atmosphere {
     /// A clear morning: the sun low in the south-east.
     pub fn morning() -> Self {
         Self {
-            sun: Self::sun_at(118.0, 17.0),
-            sun_colour: Vec3::new(3.3, 2.62, 1.88),
+            sun: Self::sun_at(118.0, 15.0),
+            sun_colour: Vec3::new(3.9, 2.86, 1.78),
             sky_colour: Vec3::new(0.235, 0.43, 0.86),
-            haze_density: 1.0 / 42_000.0,
-            haze_height: 1500.0,
+            haze_density: 1.0 / 18_000.0,
+            haze_height: 1900.0,
             haze_base: 0.0,
-            exposure: 1.0,
+            exposure: 1.12,
         }
     }
 

@@ -111,7 +111,8 @@ impl Rocks {
                 let shape = random % SHAPES;
                 let (sin, cos) = rock.yaw.sin_cos();
                 let s = rock.scale;
-                let grey = 0.75 + 0.5 * rock.tint;
+                // Weathered grey to a warm brown, as the rock of the ground.
+                let (light, warm) = (0.72 + 0.5 * rock.tint, 0.12 * ((random >> 4) & 15) as f32 / 15.0);
                 InstanceDesc {
                     primitive: self.shapes[shape as usize].primitive,
                     transform: [
@@ -119,7 +120,7 @@ impl Rocks {
                         [0.0, s, 0.0, rock.position.y],
                         [-sin * s, 0.0, cos * s, rock.position.z],
                     ],
-                    tint: [grey, grey, grey],
+                    tint: [light * (1.0 + warm), light, light * (1.0 - warm)],
                     random: (random >> 8) as f32 / (1 << 24) as f32,
                     fades: true,
                 }
@@ -158,7 +159,7 @@ fn add_shape(seed: u32, gpu: &mut GpuScene, geometry: &mut GeometryPool) -> Resu
         first_vertex_word: geometry.first_vertex_word(vertex_range)?,
         first_index,
         index_count,
-        colour: [0.29, 0.265, 0.235],
+        colour: [0.245, 0.213, 0.178],
         parameter: 0.9,
         ..Default::default()
     })?;
@@ -166,12 +167,11 @@ fn add_shape(seed: u32, gpu: &mut GpuScene, geometry: &mut GeometryPool) -> Resu
 }
 
 /// A rock of radius about 1: an icosphere cut by random planes, so that it has faces and edges as broken
-/// stone has. Faces are flat: each triangle has its own vertices.
+/// stone has: 80 triangles. Faces are flat: each triangle has its own vertices. The lower parts are darker, as
+/// they are beside the ground.
 fn rock_mesh(seed: u32) -> (Vec<MeshVertex>, Vec<u32>) {
-    let (mut points, mut triangles) = icosahedron();
-    for _ in 0..2 {
-        (points, triangles) = subdivide(points, triangles);
-    }
+    let (points, triangles) = icosahedron();
+    let (points, triangles) = subdivide(points, triangles);
     let unit = |salt: u32| hash(seed.wrapping_mul(7919).wrapping_add(salt)) as f32 / u32::MAX as f32;
     let planes: Vec<(Vec3, f32)> = (0..14)
         .map(|i| {
@@ -192,7 +192,13 @@ fn rock_mesh(seed: u32) -> (Vec<MeshVertex>, Vec<u32>) {
     for triangle in &triangles {
         let corners = triangle.map(|i| shaped[i as usize]);
         let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]).normalize_or(Vec3::Y);
-        vertices.extend(corners.map(|c| MeshVertex::new(c.into(), normal.into())));
+        let face = 0.88 + 0.12 * unit(200 + vertices.len() as u32);
+        vertices.extend(corners.map(|c| {
+            let open = ((c.y / squash.y + 0.45) / 0.8).clamp(0.0, 1.0);
+            let grey = face * (0.42 + 0.58 * open);
+            let colour = u32::from_le_bytes([grey, grey, grey, 1.0].map(|v: f32| (v * 255.0) as u8));
+            MeshVertex { colour, ..MeshVertex::new(c.into(), normal.into()) }
+        }));
     }
     debug_assert_eq!(size_of::<MeshVertex>(), MESH_VERTEX_WORDS as usize * 4);
     let indices = (0..vertices.len() as u32).collect();

@@ -14,9 +14,11 @@ const STEEPNESS_CELL: f32 = 12.0;
 /// How far uphill a cliff is looked for, in metres.
 const UPHILL: [f32; 2] = [45.0, 110.0];
 /// Sizes of rocks: from the least, ever rarer, to the greatest; radius in metres.
-const RADIUS: (f32, f32) = (0.35, 5.0);
+const RADIUS: (f32, f32) = (0.4, 7.0);
 /// Period of the patches in metres.
 const PATCHES: f32 = 620.0;
+/// Period of the heaps inside patches in metres.
+const HEAPS: f32 = 137.0;
 /// The most rocks tried in one cell.
 const MAX_CANDIDATES: f32 = 65_536.0;
 
@@ -46,7 +48,7 @@ pub struct RockField {
 
 impl Default for RockField {
     fn default() -> RockField {
-        RockField { cell: 128.0, density: 220.0, seed: 1 }
+        RockField { cell: 128.0, density: 320.0, seed: 1 }
     }
 }
 
@@ -75,7 +77,7 @@ impl RockField {
             }
             let scale = (RADIUS.0 / (1.0 - random.unit()).sqrt()).min(RADIUS.1);
             let ground = surface.height(place.x, place.y, 0.0);
-            let sunk = (0.1 + 0.35 * random.unit()) * scale;
+            let sunk = (0.15 + 0.33 * random.unit()) * scale;
             rocks.push(RockPlacement {
                 position: Vec3::new(place.x, ground - sunk, place.y),
                 yaw: random.unit() * std::f32::consts::TAU,
@@ -105,12 +107,15 @@ fn likelihood(surface: &Surface, place: Vec2) -> f32 {
             smoothstep(36.0, 48.0, steepness.atan().to_degrees())
         })
         .fold(0.0, f32::max);
-    let meadow = 0.05;
+    let meadow = 0.10;
     let texture = surface.detail().texture();
     // A few texels wide at most, so that patches have soft rims.
     let patch = texture.sample(place / PATCHES, (SIZE as f32 / 128.0).log2())[3];
-    let patch = 0.15 + 0.85 * smoothstep(-0.25, 0.35, patch);
-    rests * patch * (meadow + 0.55 * scree + 0.6 * cliff).min(1.0)
+    let patch = 0.10 + 0.90 * smoothstep(-0.20, 0.35, patch);
+    // Stones lie where others stopped.
+    let heap = texture.sample(place / HEAPS, (SIZE as f32 / 64.0).log2())[3];
+    let heap = 0.08 + 0.92 * smoothstep(0.0, 0.30, heap);
+    rests * patch * heap * (meadow + 0.55 * scree + 0.6 * cliff).min(1.0)
 }
 
 fn smoothstep(low: f32, high: f32, value: f32) -> f32 {

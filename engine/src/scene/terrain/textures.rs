@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ash::vk::{BufferUsageFlags, Format, ImageUsageFlags};
 
 use super::TerrainDesc;
-use super::detail::{LAYERS, SIZE, f32_to_f16};
+use super::detail::{GRAIN_LEVELS, GRAIN_SIZE, LAYERS, SIZE, f32_to_f16, grain};
 use super::light::{LightMaps, SUN_RADIUS};
 use super::surface::Surface;
 use crate::memory::staging::upload_images;
@@ -60,6 +60,9 @@ gpu_struct! {
     }
 }
 
+/// Seed of the stones and tufts.
+const GRAIN_SEED: u32 = 11;
+
 /// The maps and constants of a terrain on the GPU.
 #[derive(Debug)]
 pub struct Textures {
@@ -68,6 +71,7 @@ pub struct Textures {
     slope: Image,
     light: Image,
     detail: Image,
+    grain: Image,
 }
 
 impl Textures {
@@ -91,12 +95,14 @@ impl Textures {
         let slope_image = image("Terrain.Slope", half, map, mips)?;
         let light_image = image("Terrain.Light", half, map, mips)?;
         let detail_image = image("Terrain.Detail", half, [SIZE as u32; 2], detail_levels)?;
+        let grain_image =
+            image("Terrain.Grain", Format::R8G8B8A8_UNORM, [GRAIN_SIZE as u32; 2], GRAIN_LEVELS as u32)?;
         let slope = half_mips(slope_map(surface, light), width, height, mips);
         let light_map = half_mips(light_map(light, desc), width, height, mips);
         let bytes = |levels: &'_ [Vec<[u16; 4]>]| -> Vec<Vec<u8>> {
             levels.iter().map(|l| bytemuck::cast_slice(l).to_vec()).collect()
         };
-        let (slope, light_map) = (bytes(&slope), bytes(&light_map));
+        let (slope, light_map, grain) = (bytes(&slope), bytes(&light_map), grain(GRAIN_SEED));
         let detail_mips: Vec<&[u8]> =
             (0..detail.level_count()).map(|level| bytemuck::cast_slice(detail.level(level))).collect();
         upload_images(
@@ -106,6 +112,7 @@ impl Textures {
                 (&slope_image, slope.iter().map(Vec::as_slice).collect()),
                 (&light_image, light_map.iter().map(Vec::as_slice).collect()),
                 (&detail_image, detail_mips),
+                (&grain_image, grain.iter().map(|level| bytemuck::cast_slice(level)).collect()),
             ],
         )?;
         let constants = constants(surface, detail_levels);
@@ -119,6 +126,7 @@ impl Textures {
             slope: slope_image,
             light: light_image,
             detail: detail_image,
+            grain: grain_image,
         })
     }
 
@@ -145,6 +153,11 @@ impl Textures {
     /// The detail texture.
     pub fn detail(&self) -> &Image {
         &self.detail
+    }
+
+    /// Stones and tufts ([`grain`](super::detail::grain)).
+    pub fn grain(&self) -> &Image {
+        &self.grain
     }
 }
 

@@ -27,6 +27,7 @@
 //! use `textureLoad` and mix, as [`DetailTexture::sample`] does.
 
 mod erosion;
+mod grain;
 mod noise;
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ use std::sync::{Arc, OnceLock};
 
 use glam::{Mat2, Vec2};
 
+pub use grain::{GRAIN_LEVELS, GRAIN_SIZE, grain};
 pub use texture::{DetailTexture, SIZE, f16_to_f32, f32_to_f16};
 
 /// The layers' number.
@@ -86,7 +88,7 @@ impl DetailParams {
             offset: Vec2::from(offset),
             gain,
         });
-        DetailParams { layers, flat: 0.004, steep: 0.018 }
+        DetailParams { layers, flat: 0.005, steep: 0.024 }
     }
 }
 
