@@ -162,18 +162,18 @@ pub const KNOBS: &[Knob] = &[
     knob!(
         "render.anisotropy",
         StartUp,
-        "1 to 16",
-        "largest anisotropy of textures",
+        "0 to 16",
+        "largest anisotropy of textures; 0 is automatic",
         |s| s.render.anisotropy.to_string(),
-        |s, t| store(&mut s.render.anisotropy, number(t, 1, 16))
+        |s, t| store(&mut s.render.anisotropy, number(t, 0, 16))
     ),
     knob!(
         "render.samples",
         StartUp,
-        "1, 2, 4, 8",
-        "samples a pixel",
+        "0, 1, 2, 4, 8",
+        "samples a pixel; 0 is automatic: 4 on GPUs, 1 in software",
         |s| s.render.samples.to_string(),
-        |s, t| store(&mut s.render.samples, one_of(t, &[("1", 1), ("2", 2), ("4", 4), ("8", 8)]))
+        |s, t| store(&mut s.render.samples, one_of(t, &[("0", 0), ("1", 1), ("2", 2), ("4", 4), ("8", 8)]))
     ),
     knob!(
         "sparse.cached_chunks",

@@ -1,7 +1,7 @@
 //! Scenes: what each demo draws, and where its camera flies.
 
-mod flight;
 mod terrain;
+mod terrain_flight;
 
 pub use terrain::TerrainScene;
 

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use glam::{Vec2, Vec3};
 use vasa::Engine;
 use vasa::render::{Atmosphere, View};
 use vasa::scene::Camera;
@@ -12,7 +11,7 @@ use vasa::scene::terrain::surface::Surface;
 use vasa::scene::terrain::{Terrain, TerrainDesc};
 
 use super::Scene;
-use super::flight::{Flight, Waypoint};
+use super::terrain_flight::TerrainFlight;
 use crate::assets;
 use crate::cli::TerrainArgs;
 use crate::failure::{Failure, Result};
@@ -37,7 +36,9 @@ pub struct TerrainScene {
 struct Ground {
     surface: Arc<Surface>,
     lowest: f32,
-    flight: Flight,
+    flight: TerrainFlight,
+    /// Share of the flight at which it begins.
+    begin: f32,
 }
 
 impl TerrainScene {
@@ -82,8 +83,9 @@ impl Scene for TerrainScene {
         );
         progress.step("shaping the ground");
         let surface = Arc::new(Surface::new(&map, self.exaggerate));
-        let flight = plan_flight(&surface, self.grow);
-        self.ground = Some(Ground { surface, lowest: low * self.exaggerate, flight });
+        let flight = TerrainFlight::plan(&surface, Atmosphere::morning().sun);
+        let begin = if self.grow { last_descent(&flight, &surface) } else { 0.0 };
+        self.ground = Some(Ground { surface, lowest: low * self.exaggerate, flight, begin });
         Ok(())
     }
 
@@ -106,7 +108,7 @@ impl Scene for TerrainScene {
 
     fn flight(&self, share: f32) -> Camera {
         self.ground.as_ref().map_or_else(Camera::default, |ground| {
-            ground.flight.camera(share, |x, z| ground.surface.base_height(x, z))
+            ground.flight.camera(ground.begin + share * (1.0 - ground.begin))
         })
     }
 
@@ -130,95 +132,40 @@ impl Scene for TerrainScene {
     }
 }
 
-/// Low over the ridges, up, and to a view of the highest summit: on any map, in shares of its size.
-fn plan_flight(surface: &Surface, grow: bool) -> Flight {
-    let half = surface.half_extent();
-    let size = half.min_element();
-    let summit = highest(surface);
-    let inside = |place: Vec2| place.clamp(-half * 0.9, half * 0.9);
-    let low = (size * 0.0022).clamp(1.0, 80.0);
-    let high = (size * 0.11).clamp(4.0, 4000.0);
-    // The summit is seen from where the sun lights it from the side.
-    let from = Vec2::from_angle(62f32.to_radians()) * (size * 0.15).clamp(3.0, 6000.0);
-    let last = Waypoint { place: inside(summit + from), clearance: (size * 0.011).clamp(1.5, 400.0) };
-    let at = |x: f32, z: f32, clearance: f32| Waypoint {
-        place: inside(summit + Vec2::new(x, z) * size),
-        clearance,
+/// Where the last descent begins, as a share of the flight: what `--grow` shows alone.
+fn last_descent(flight: &TerrainFlight, surface: &Surface) -> f32 {
+    let clearance = |u: f32| {
+        let at = flight.camera(u).position;
+        at.y - surface.base_height(at.x, at.z)
     };
-    let waypoints = if grow {
-        vec![at(0.5, 0.6, high * 3.0), at(0.35, 0.4, high), at(0.22, 0.25, high * 0.3), last, last]
-    } else {
-        vec![
-            at(-0.42, 0.2, low * 2.0),
-            at(-0.3, 0.06, low),
-            at(-0.2, -0.04, low),
-            at(-0.08, -0.16, high * 0.5),
-            at(0.1, -0.1, high),
-            at(0.2, 0.05, high * 0.5),
-            last,
-        ]
-    };
-    let subject = Vec3::new(summit.x, surface.base_height(summit.x, summit.y), summit.y);
-    Flight::new(waypoints, subject, (size * 0.004).clamp(0.5, 150.0))
-}
-
-/// The highest place that is not at the edge, to about a hundredth of the map.
-fn highest(surface: &Surface) -> Vec2 {
-    const STEPS: i32 = 64;
-    let half = surface.half_extent() * 0.6;
-    let place = |i: i32, j: i32| half * Vec2::new(i as f32, j as f32) / STEPS as f32;
-    let all = (-STEPS..=STEPS).flat_map(|j| (-STEPS..=STEPS).map(move |i| (i, j)));
-    let mut best = (f32::NEG_INFINITY, Vec2::ZERO);
-    for (i, j) in all {
-        let p = place(i, j);
-        let height = surface.base_height(p.x, p.y);
-        if height > best.0 {
-            best = (height, p);
-        }
-    }
-    best.1
+    let steps = (100..=190).map(|i| i as f32 / 200.0);
+    steps.max_by(|a, b| clearance(*a).total_cmp(&clearance(*b))).unwrap_or(0.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn surface(side: u32, pixel: f64) -> Surface {
-        let heights = (0..side * side)
-            .map(|i| {
-                let (x, z) = ((i % side) as f32 - 0.3 * side as f32, (i / side) as f32 - 0.6 * side as f32);
-                1000.0 * (-(x * x + z * z) / (side * side) as f32 * 40.0).exp()
-            })
-            .collect();
+    #[test]
+    fn the_last_descent_begins_high_and_ends_low() {
+        let side = 128;
+        let heights = (0..side * side).map(|i| 300.0 * ((i % side) as f32 * 0.11).sin()).collect();
         let map = HeightMap {
             width: side,
             height: side,
             heights,
-            pixel_size_metres: (pixel, pixel),
+            pixel_size_metres: (60.0, 60.0),
             filled: 0,
             georeferenced: true,
         };
-        Surface::new(&map, 1.0)
-    }
-
-    #[test]
-    fn the_flight_fits_every_map_and_ends_looking_at_its_summit() {
-        for (side, pixel) in [(2, 0.01), (2, 30.0), (64, 30.0), (200, 1000.0)] {
-            for grow in [false, true] {
-                let surface = surface(side, pixel);
-                let flight = plan_flight(&surface, grow);
-                let half = surface.half_extent();
-                for i in 0..=100 {
-                    let p = flight.camera(i as f32 / 100.0, |x, z| surface.base_height(x, z)).position;
-                    assert!(p.x.abs() <= half.x * 1.2 && p.z.abs() <= half.y * 1.2, "{side} {pixel}: {p}");
-                    assert!(p.y > surface.base_height(p.x, p.z), "{side} {pixel}: {p}");
-                }
-            }
-        }
-        let surface = surface(128, 30.0);
-        let summit = highest(&surface);
-        let half = surface.half_extent();
-        // The hill is at (0.3, 0.6) of the map.
-        assert!((summit - Vec2::new(-0.4, 0.2) * half).length() < 0.05 * half.x, "{summit} {half}");
+        let surface = Surface::new(&map, 1.0);
+        let flight = TerrainFlight::plan(&surface, Atmosphere::morning().sun);
+        let clearance = |u: f32| {
+            let at = flight.camera(u).position;
+            at.y - surface.base_height(at.x, at.z)
+        };
+        let begin = last_descent(&flight, &surface);
+        assert!(begin > 0.4 && begin < 0.96);
+        assert!(clearance(begin) > 4.0 * clearance(1.0), "{} to {}", clearance(begin), clearance(1.0));
     }
 }
