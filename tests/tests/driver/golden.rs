@@ -27,8 +27,8 @@ fn terrain_picture(h: &Harness) -> Vec<u8> {
     let surface = Arc::new(Surface::new(&HeightMap::open(&file).unwrap(), 1.5));
     let mut engine = scenes::engine(&h.device, 2);
     scenes::add_hills(&mut engine, &surface);
-    let eye = Vec3::new(-6000.0, surface.height(-6000.0, 0.0, 0.0) + 70.0, 0.0);
-    let camera = Camera::looking_at(eye, eye + Vec3::new(3000.0, -250.0, -8000.0));
+    let eye = Vec3::new(8000.0, surface.height(8000.0, 9000.0, 0.0) + 160.0, 9000.0);
+    let camera = Camera::looking_at(eye, eye + Vec3::new(-7000.0, -900.0, -5000.0));
     let mut view = scenes::view(camera);
     view.atmosphere.haze_base = surface.base_height(eye.x, eye.z);
     for _ in 0..3 {
