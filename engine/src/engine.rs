@@ -89,6 +89,9 @@ pub fn default_cache_folder() -> Option<PathBuf> {
     base.map(|base| base.join("vasa"))
 }
 
+/// Draws over a finished frame: gets the recording, the view and the size in pixels of the image that is shown.
+pub type Overlay<'a> = dyn FnMut(&mut CommandEncoder, ImageView, [u32; 2]) + 'a;
+
 /// A swapchain image that a frame is shown in.
 pub struct PresentTarget<'a> {
     /// The image; any contents are overwritten.
@@ -100,7 +103,7 @@ pub struct PresentTarget<'a> {
     /// Semaphores of the swapchain.
     pub sync: PresentSync,
     /// Draws over the frame; called while the image is a colour attachment, outside of any rendering.
-    pub overlay: Option<&'a mut dyn FnMut(&mut CommandEncoder, ImageView, [u32; 2])>,
+    pub overlay: Option<&'a mut Overlay<'a>>,
 }
 
 struct FrameSlot {
@@ -304,11 +307,11 @@ impl Engine {
     ///
     /// # Errors
     /// When the device has no memory (scene and engine keep working) or is lost.
-    pub fn render_to(
+    pub fn render_to<'a>(
         &mut self,
         swapchain: &mut Swapchain,
         view: &View,
-        overlay: Option<&mut dyn FnMut(&mut CommandEncoder, ImageView, [u32; 2])>,
+        overlay: Option<&'a mut Overlay<'a>>,
     ) -> Result<Option<FrameReport>> {
         let Acquired::Image(acquired) = swapchain.acquire()? else { return Ok(None) };
         let AcquiredImage { image, view: image_view, extent, sync, .. } = acquired;

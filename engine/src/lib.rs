@@ -17,4 +17,6 @@ pub mod sparse;
 pub mod vk;
 
 pub use ash;
-pub use engine::{Engine, EngineOptions, Error, FrameReport, PresentTarget, Result, default_cache_folder};
+pub use engine::{
+    Engine, EngineOptions, Error, FrameReport, Overlay, PresentTarget, Result, default_cache_folder,
+};

@@ -190,7 +190,7 @@ impl GpuScene {
         self.instances.commit(frame)?;
         self.payloads.commit(self.instances.len(), frame)?;
         self.jobs.clear();
-        Ok(self.upload(ring)?)
+        self.upload(ring)
     }
 
     fn upload(&mut self, ring: &mut UploadRing) -> Result<()> {
