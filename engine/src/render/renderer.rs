@@ -14,10 +14,10 @@ use super::tone_map::ToneMap;
 use super::view::View;
 use crate::scene::Scene;
 use crate::vk::capabilities::DeviceType;
-use crate::vk::{CommandEncoder, Device, Image, PassTimer, Sampler, SamplerDesc};
+use crate::vk::{CommandEncoder, Device, Image, PassTimer};
 
-/// How frames are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How frames are drawn. By default everything is automatic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RenderOptions {
     /// Samples a pixel: 1, 2, 4 or 8; 0 is automatic: 4, or 1 on a software device.
     pub samples: u32,
@@ -36,12 +36,6 @@ impl RenderOptions {
     }
 }
 
-impl Default for RenderOptions {
-    fn default() -> Self {
-        Self { samples: 0, anisotropy: 0 }
-    }
-}
-
 /// Pipelines, targets and per-frame buffers.
 #[derive(Debug)]
 pub struct Renderer {
@@ -53,7 +47,6 @@ pub struct Renderer {
     tone_map: ToneMap,
     edge_blend: EdgeBlend,
     targets: Option<Targets>,
-    sampler: Sampler,
     anisotropic: bool,
 }
 
@@ -70,18 +63,15 @@ impl Renderer {
             8 => SampleCountFlags::TYPE_8,
             _ => SampleCountFlags::TYPE_1,
         };
-        let desc = SamplerDesc { linear: true, repeat: true, anisotropy: options.anisotropy as f32 };
-        let sampler = Sampler::new(device, "Trilinear", desc)?;
         Ok(Self {
             device: device.clone(),
             samples,
             constants: ConstantsBuffer::new(device, frames_in_flight)?,
             culling: Culling::new(device, frames_in_flight)?,
-            base: BasePass::new(device, samples)?,
+            base: BasePass::new(device, samples, options.anisotropy)?,
             tone_map: ToneMap::new(device)?,
             edge_blend: EdgeBlend::new(device)?,
             targets: None,
-            sampler,
             anisotropic: options.anisotropy > 1,
         })
     }
@@ -119,7 +109,7 @@ impl Renderer {
         timer.end(encoder, "Culling");
 
         timer.begin(encoder, "BasePass");
-        self.base.record(encoder, targets, scene, &self.culling, frames, &self.sampler, &push);
+        self.base.record(encoder, targets, scene, &self.culling, frames, &push);
         timer.end(encoder, "BasePass");
 
         timer.begin(encoder, "ToneMap");
