@@ -81,6 +81,6 @@ fn edge_blend_fragment(@builtin(position) position: vec4<f32>) -> @location(0) v
         sum += weight * textureSampleLevel(source, bilinear, at, 0.0).rgb;
         total += weight;
     }
-    let share = smoothstep(0.45, 0.85, coherence) * smoothstep(THRESHOLD, 2.0 * THRESHOLD, range);
+    let share = smoothstep(0.30, 0.70, coherence) * smoothstep(THRESHOLD, 2.0 * THRESHOLD, range);
     return vec4(mix(centre.rgb, sum / total, share), 1.0);
 }

@@ -111,11 +111,12 @@ fn main() -> Result<(), AnyError> {
             for frame in 0..frames.min(60) {
                 engine.render(&view(frame), [640, 360], None)?;
             }
-            Ok(println!(
+            println!(
                 "{} instance drawn on {}",
                 engine.stats().gpu_scene.instances,
                 engine.stats().device.name
-            ))
+            );
+            Ok(())
         }
     }
 }

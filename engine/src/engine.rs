@@ -20,7 +20,7 @@ use ash::vk::{
 
 use crate::inspect::{DeviceStats, GpuSceneStats, MemoryStats, ObjectStats, PassTimes, Stats};
 use crate::memory::UploadRing;
-use crate::render::{self, Culled, RenderOptions, Renderer, View};
+use crate::render::{self, Culled, FrameTarget, RenderOptions, Renderer, View};
 use crate::scene::{self, Scene};
 use crate::sparse::{self, SparseKnobs, SparseMemory};
 use crate::vk::swapchain::{Acquired, AcquiredImage, Swapchain};
@@ -293,7 +293,8 @@ impl Engine {
     ) -> Result<(CommandBuffer, PresentSync)> {
         let slot = &mut self.frames[place];
         let mut encoder = slot.pool.begin("Frame")?;
-        self.renderer.record(&mut encoder, &mut slot.timer, &self.scene, view, extent, self.frame, place)?;
+        let target = FrameTarget { extent, frame: self.frame, place };
+        self.renderer.record(&mut encoder, &mut slot.timer, &self.scene, view, target)?;
         let mut sync = PresentSync::default();
         if let (Some(target), Some(output)) = (present, self.renderer.output()) {
             sync = target.sync.clone();

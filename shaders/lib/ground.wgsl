@@ -84,7 +84,7 @@ fn grain_sample(world: vec2<f32>, dx: vec2<f32>, dy: vec2<f32>, period: f32, r: 
     let t = textureSampleGrad(grain_texture, trilinear, turn * world, turn * dx, turn * dy);
     // Heights from 0 to 1, slopes from -2 to 2, tufts from -1 to 1.
     let s = vec4(t.x, t.y * 4.0 - 2.0, t.z * 4.0 - 2.0, t.w * 2.0 - 1.0);
-    return shown * vec4(s.x - 0.22, r.x * s.y - r.y * s.z, r.y * s.y + r.x * s.z, s.w);
+    return shown * vec4(s.x - 0.08, r.x * s.y - r.y * s.z, r.y * s.y + r.x * s.z, s.w);
 }
 
 fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>) -> Ground {
@@ -116,7 +116,8 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
     let tufts = gravel.w + boulders.w;
 
     // What grows and lies here. Numbers from 0 to 1 along height, and slopes as tangents.
-    let range = max(terrain.height_range.y - terrain.height_range.x, 1.0);
+    // Hills are no mountains: low relief stays green to the top, and low summits have no snow.
+    let range = max(terrain.height_range.y - terrain.height_range.x, 600.0);
     let height = clamp((world.y - terrain.height_range.x) / range, 0.0, 1.0);
     let tangent = length(slope);
     let north = slope.y / sqrt(1.0 + tangent * tangent);
@@ -161,7 +162,8 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
 
     // Snow that is left in early summer: high, in hollows and on northern slopes.
     let cold = height + 0.16 * north - 0.12 * base.z - 0.08 * crests + 0.06 * patches;
-    let snow = smoothstep(0.685, 0.76, cold) * (1.0 - smoothstep(0.75, 1.05, tangent));
+    let alpine = smoothstep(1500.0, 2600.0, terrain.height_range.y);
+    let snow = alpine * smoothstep(0.685, 0.76, cold) * (1.0 - smoothstep(0.75, 1.05, tangent));
     albedo = mix(albedo, vec3(0.80, 0.83, 0.87), snow);
 
     // For shading, the finest forms count for more than the mesh shows of them.
@@ -173,7 +175,7 @@ fn ground_surface(world: vec3<f32>, dx: vec3<f32>, dy: vec3<f32>, sun: vec3<f32>
     let bump = 0.04 * (wall.y * across + vec3(0.0, wall.z, 0.0));
     let normal = normalize(normalize(vec3(-slope.x, 1.0, -slope.y)) - bump);
     let hollow = 0.5 * relief.y + 0.6 * relief.z + 0.7 * relief.w + 0.35 * bare * (gravel.x + boulders.x) + 0.10 * tufts + 0.6 * wall.x;
-    let occlusion = clamp(0.90 + roughness * (0.55 * hollow) + 0.10 * base.z, 0.40, 1.12);
+    let occlusion = clamp(0.90 + roughness * (0.55 * hollow) + 0.10 * base.z, 0.55, 1.12);
     let turned = smoothstep(-0.10, 0.10, dot(normalize(vec3(-base.x, 1.0, -base.y)), sun));
     return Ground(normal, max(albedo, vec3(0.01)), occlusion, turned);
 }

@@ -13,7 +13,7 @@ use crate::scene::Scene;
 use crate::vk::layout::gpu_struct;
 use crate::vk::{
     Buffer, ColourTarget, CommandEncoder, Device, GraphicsDesc, GraphicsPipeline, PassBindings, Result,
-    Sampler, shader,
+    Sampler, SamplerDesc, shader,
 };
 
 gpu_struct! {
@@ -28,10 +28,11 @@ gpu_struct! {
 pub(super) struct BasePass {
     base: GraphicsPipeline,
     sky: GraphicsPipeline,
+    sampler: Sampler,
 }
 
 impl BasePass {
-    pub(super) fn new(device: &Arc<Device>, samples: SampleCountFlags) -> Result<Self> {
+    pub(super) fn new(device: &Arc<Device>, samples: SampleCountFlags, anisotropy: u32) -> Result<Self> {
         let pipeline = |name, shader, vertex, fragment, write, cull| {
             GraphicsPipeline::new(
                 device,
@@ -47,7 +48,9 @@ impl BasePass {
                 },
             )
         };
+        let desc = SamplerDesc { linear: true, repeat: true, anisotropy: anisotropy as f32 };
         Ok(Self {
+            sampler: Sampler::new(device, "Trilinear", desc)?,
             base: pipeline("Base", &shader::BASE, "base_vertex", "base_fragment", true, CullModeFlags::BACK)?,
             sky: pipeline("Sky", &shader::SKY, "sky_vertex", "sky_fragment", false, CullModeFlags::NONE)?,
         })
@@ -60,7 +63,6 @@ impl BasePass {
         scene: &Scene,
         culling: &Culling,
         frames: &Buffer,
-        sampler: &Sampler,
         push: &BasePush,
     ) {
         // The frame before may still read or write what is drawn over: its contents are discarded.
@@ -108,7 +110,7 @@ impl BasePass {
                 (11, textures.grain()),
             ]);
         }
-        let bindings = PassBindings { buffers: &buffers, images: &images, sampler: Some(sampler) };
+        let bindings = PassBindings { buffers: &buffers, images: &images, sampler: Some(&self.sampler) };
         if !gpu.instances().is_empty() && encoder.bind_graphics(&self.base, &bindings, push) {
             encoder.bind_indices(scene.geometry().indices().buffer());
             culling.draw(encoder);

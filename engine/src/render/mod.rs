@@ -25,6 +25,6 @@ pub use constants::FrameConstants;
 pub use culling::{CullPush, Culled};
 pub use edge_blend::EdgeBlendPush;
 pub use error::{Error, Result};
-pub use renderer::{RenderOptions, Renderer};
+pub use renderer::{FrameTarget, RenderOptions, Renderer};
 pub use tone_map::ToneMapPush;
 pub use view::{Atmosphere, View};

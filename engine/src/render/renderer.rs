@@ -14,10 +14,10 @@ use super::tone_map::ToneMap;
 use super::view::View;
 use crate::scene::Scene;
 use crate::vk::capabilities::DeviceType;
-use crate::vk::{Buffer, CommandEncoder, Device, Image, PassTimer, Sampler, SamplerDesc};
+use crate::vk::{Buffer, CommandEncoder, Device, Image, PassTimer};
 
-/// How frames are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How frames are drawn. By default everything is automatic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RenderOptions {
     /// Samples a pixel: 1, 2, 4 or 8; 0 is automatic: 4, or 1 on a software device.
     pub samples: u32,
@@ -36,10 +36,15 @@ impl RenderOptions {
     }
 }
 
-impl Default for RenderOptions {
-    fn default() -> Self {
-        Self { samples: 0, anisotropy: 0 }
-    }
+/// Which frame is drawn, and how large.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameTarget {
+    /// Width and height in pixels.
+    pub extent: [u32; 2],
+    /// Number of the frame.
+    pub frame: u64,
+    /// Its place among the frames in flight.
+    pub place: usize,
 }
 
 /// Pipelines, targets and per-frame buffers.
@@ -53,7 +58,6 @@ pub struct Renderer {
     tone_map: ToneMap,
     edge_blend: EdgeBlend,
     targets: Option<Targets>,
-    sampler: Sampler,
     anisotropic: bool,
 }
 
@@ -70,23 +74,20 @@ impl Renderer {
             8 => SampleCountFlags::TYPE_8,
             _ => SampleCountFlags::TYPE_1,
         };
-        let desc = SamplerDesc { linear: true, repeat: true, anisotropy: options.anisotropy as f32 };
-        let sampler = Sampler::new(device, "Trilinear", desc)?;
         Ok(Self {
             device: device.clone(),
             samples,
             constants: ConstantsBuffer::new(device, frames_in_flight)?,
             culling: Culling::new(device, frames_in_flight)?,
-            base: BasePass::new(device, samples)?,
+            base: BasePass::new(device, samples, options.anisotropy)?,
             tone_map: ToneMap::new(device)?,
             edge_blend: EdgeBlend::new(device)?,
             targets: None,
-            sampler,
             anisotropic: options.anisotropy > 1,
         })
     }
 
-    /// Records a frame of a prepared scene. `place` is the frame's place among those in flight.
+    /// Records a frame of a prepared scene.
     ///
     /// # Errors
     /// When targets of that size cannot be made.
@@ -96,10 +97,9 @@ impl Renderer {
         timer: &mut PassTimer,
         scene: &Scene,
         view: &View,
-        extent: [u32; 2],
-        frame: u64,
-        place: usize,
+        target: FrameTarget,
     ) -> Result<()> {
+        let FrameTarget { extent, frame, place } = target;
         if self.targets.as_ref().is_none_or(|t| t.extent != extent) {
             self.targets = None; // The old ones first: two sets at once may not fit.
             self.targets = Some(Targets::new(&self.device, extent, self.samples)?);
@@ -119,7 +119,7 @@ impl Renderer {
         timer.end(encoder, "Culling");
 
         timer.begin(encoder, "BasePass");
-        self.base.record(encoder, targets, scene, &self.culling, frames, &self.sampler, &push);
+        self.base.record(encoder, targets, scene, &self.culling, frames, &push);
         timer.end(encoder, "BasePass");
 
         timer.begin(encoder, "ToneMap");

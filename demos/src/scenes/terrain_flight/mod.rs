@@ -81,7 +81,7 @@ impl TerrainFlight {
 /// last picture's view comes from.
 fn ridges_before(surface: &Surface, last: &Outlook) -> Vec<Vec2> {
     let half = surface.half_extent();
-    let leg = 0.26 * half.min_element();
+    let leg = 0.32 * half.min_element();
     let peaks = composition::peaks(surface);
     let room = half * 0.86;
     let mut ridges = Vec::with_capacity(LEGS);
@@ -100,7 +100,7 @@ fn ridges_before(surface: &Surface, last: &Outlook) -> Vec<Vec2> {
                 let to = *peak - at;
                 let straight = to.normalize_or_zero().dot(back);
                 let distance = (to.length() / leg - 1.0).abs();
-                (*peak, surface.base_height(peak.x, peak.y) / leg + 0.6 * straight - 0.4 * distance)
+                (*peak, surface.base_height(peak.x, peak.y) / leg + 0.9 * straight - 0.4 * distance)
             })
             .max_by(|a, b| a.1.total_cmp(&b.1));
         let next = best.map_or_else(
@@ -143,7 +143,7 @@ fn keys(surface: &Surface, ridges: &[Vec2], last: &Outlook, scale: f32) -> Vec<K
 /// The lowest place about a third of the way, to either side of the straight line.
 fn valley(surface: &Surface, from: Vec2, to: Vec2) -> Vec2 {
     let along = to - from;
-    let across = along.perp() * 0.32;
+    let across = along.perp() * 0.24;
     (0..15)
         .flat_map(|side| (0..4).map(move |step| (side as f32 / 7.0 - 1.0, 0.24 + 0.06 * step as f32)))
         .map(|(side, step)| from + along * step + across * side)

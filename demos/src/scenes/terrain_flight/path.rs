@@ -12,7 +12,7 @@ const SAMPLES: usize = 2048;
 const GREATEST: usize = 14;
 const SMOOTHED: usize = 12;
 /// How far ahead the camera looks, in u.
-const AHEAD: f32 = 0.022;
+const AHEAD: f32 = 0.045;
 /// How much it looks down beyond that, in radians.
 const DOWN: f32 = 0.10;
 
@@ -86,7 +86,7 @@ impl Path {
         let flat = Vec2::new(step.x, step.z).length().max(1e-6);
         let heading = if flat > 1e-5 { step.x.atan2(-step.z) } else { 0.0 };
         // Half of the climb: the eye stays calmer than the aircraft.
-        (heading, (0.5 * (step.y / flat).atan() - DOWN).clamp(-0.6, 0.2))
+        (heading, (0.5 * (step.y / flat).atan() - DOWN).clamp(-0.5, -0.03))
     }
 
     /// The place at u on a Catmull-Rom curve through the keys; straight on beyond the last.

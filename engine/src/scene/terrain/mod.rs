@@ -40,6 +40,10 @@ use crate::vk::{CommandEncoder, Device};
 pub use self::chunks::ChunkVerticesPush;
 pub use self::textures::{ChunkJob, TerrainConstants, TerrainLayer, Textures};
 
+/// The usual factor for heights: at true scale, two kilometres of relief over seventy look gentle; more than this,
+/// and valleys look like canyons.
+pub const EXAGGERATION: f32 = 1.6;
+
 /// How a terrain is made from a surface.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TerrainDesc {

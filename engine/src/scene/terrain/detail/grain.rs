@@ -13,6 +13,9 @@ pub const GRAIN_SIZE: usize = 256;
 pub const GRAIN_LEVELS: usize = 9;
 /// R for a height of one tile.
 const STEEPNESS: f32 = 16.0;
+/// The mean of R, that `shaders/lib/ground.wgsl` subtracts.
+#[cfg(test)]
+const MEAN_HEIGHT: f32 = 0.08;
 /// The slope of a full G or B.
 const GREATEST_SLOPE: f32 = 2.0;
 
@@ -89,7 +92,11 @@ fn stones(u: f32, v: f32, seed: u32) -> f32 {
                 let (cos, sin) = (a / length, b / length);
                 let (px, py) = (cos * px + sin * py, (cos * py - sin * px) * (1.0 + 0.7 * random(6)));
                 let radius = 0.22 + 0.24 * random(7);
-                let out = SIDES.iter().map(|(c, s)| c * px + s * py).fold(0.0, f32::max);
+                let out = SIDES
+                    .iter()
+                    .zip(10..)
+                    .map(|((c, s), side)| (c * px + s * py) * (0.65 + 0.6 * random(side)))
+                    .fold(0.0, f32::max);
                 // A slope up from the rim, then a top that is tilted a little.
                 let top = radius * (0.55 + 0.3 * random(8)) + 0.25 * px * (random(9) - 0.5);
                 let height = ((radius - out) * 1.9).min(top);
@@ -116,6 +123,8 @@ mod tests {
         let highest = heights.iter().copied().fold(0.0, f32::max);
         assert!(bare * 20 > heights.len() && bare * 2 < heights.len(), "{bare} of {} bare", heights.len());
         assert!((0.4..1.0).contains(&highest), "{highest}");
+        let mean = f32::from(levels[GRAIN_LEVELS - 1][0][0]) / 255.0;
+        assert!((mean - MEAN_HEIGHT).abs() < 0.02, "{mean}: shaders subtract {MEAN_HEIGHT}");
         assert_ne!(grain(3), grain(4));
     }
 
