@@ -91,6 +91,11 @@ impl Harness {
         self.device.capabilities().sparse.growable_buffers()
     }
 
+    /// How the test's device was opened.
+    pub fn device_options(&self) -> vk::DeviceOptions {
+        self.settings.device()
+    }
+
     /// The same device again, without sparse binding.
     pub fn open_fallback(&self) -> Arc<Device> {
         let mut options = self.settings.device();

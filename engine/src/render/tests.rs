@@ -1,28 +1,64 @@
 //! Structures that the frame's shaders share with the host.
 
 use super::{BasePush, CullPush, EdgeBlendPush, FrameConstants, RenderOptions, ToneMapPush};
+use crate::scene::geometry::{MoveJob, MoveWordsPush};
+use crate::scene::gpu_scene::ScatterPush;
 use crate::scene::gpu_scene::{InstancePayload, InstanceSceneData, PrimitiveData};
 use crate::scene::terrain::{ChunkJob, ChunkVerticesPush, TerrainConstants, TerrainLayer};
 use crate::vk::capabilities::DeviceType;
-use crate::vk::layout::{GpuStruct, check_layouts};
+use crate::vk::layout::{GpuStruct, StructLayout, check_layouts};
 
 #[test]
 fn layouts_of_the_frame_agree_with_wgsl() {
-    check_layouts(&[
-        FrameConstants::LAYOUT,
-        BasePush::LAYOUT,
-        ToneMapPush::LAYOUT,
-        EdgeBlendPush::LAYOUT,
-        CullPush::LAYOUT,
-        TerrainConstants::LAYOUT,
-        TerrainLayer::LAYOUT,
-        ChunkJob::LAYOUT,
-        ChunkVerticesPush::LAYOUT,
-        PrimitiveData::LAYOUT,
-        InstanceSceneData::LAYOUT,
-        InstancePayload::LAYOUT,
-    ])
-    .unwrap();
+    check_layouts(SHARED).unwrap();
+}
+
+/// Every struct that host and shaders share.
+const SHARED: &[StructLayout] = &[
+    FrameConstants::LAYOUT,
+    BasePush::LAYOUT,
+    ToneMapPush::LAYOUT,
+    EdgeBlendPush::LAYOUT,
+    CullPush::LAYOUT,
+    TerrainConstants::LAYOUT,
+    TerrainLayer::LAYOUT,
+    ChunkJob::LAYOUT,
+    ChunkVerticesPush::LAYOUT,
+    PrimitiveData::LAYOUT,
+    InstanceSceneData::LAYOUT,
+    InstancePayload::LAYOUT,
+    ScatterPush::LAYOUT,
+    MoveJob::LAYOUT,
+    MoveWordsPush::LAYOUT,
+];
+
+/// Names of the structs inside `gpu_struct!` in all sources below a folder, tests left out.
+fn declared(folder: &std::path::Path, names: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            declared(&path, names);
+        } else if path.extension().is_some_and(|e| e == "rs") && !path.to_string_lossy().contains("test") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let mut inside = false;
+            for line in text.lines() {
+                // The macro stands at the start of a line, and so does its closing brace.
+                inside = line.starts_with("gpu_struct! {") || (inside && line != "}");
+                let name = line.trim().strip_prefix("pub struct ").filter(|_| inside);
+                names.extend(name.and_then(|n| n.split_whitespace().next()).map(String::from));
+            }
+        }
+    }
+}
+
+#[test]
+fn no_shared_struct_is_forgotten() {
+    let mut names = Vec::new();
+    declared(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut names);
+    names.sort();
+    let mut checked: Vec<String> = SHARED.iter().map(|layout| layout.name.to_owned()).collect();
+    checked.sort();
+    assert_eq!(names, checked, "declared with gpu_struct! (left), compared with WGSL (right)");
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod growth;
 mod lifetime;
 mod limits;
 mod ordering;
+mod pipelines;
 mod present;
 mod scene;
 mod statistics;
