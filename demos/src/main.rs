@@ -1,2 +1,42 @@
-//! demos
-fn main() {}
+//! The demos of Vasa: one binary, a subcommand a scene, in a window or without one.
+//!
+//! ```text
+//! cli -> Settings (knobs) -> Output (folder checked) -> scene.load -> window or headless
+//!                                                                        |  engine, scene.build
+//!                                                                        |  frames along the flight, or by hand
+//!                                                                        `> frame.png, stats.json, --exec
+//! ```
+
+mod assets;
+mod cli;
+mod console;
+mod devices;
+mod failure;
+mod fly_camera;
+mod frame_times;
+mod headless;
+mod knobs;
+mod output;
+mod overlay;
+mod progress;
+mod run;
+mod scenes;
+mod stop;
+mod window;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn")).init();
+    let done = cli::parse().and_then(|cli| match cli.command {
+        cli::Command::Devices(args) => devices::run(&args),
+        cli::Command::Terrain(args) => run::run(*args),
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.print();
+            ExitCode::from(failure.status())
+        }
+    }
+}

@@ -23,10 +23,11 @@ use crate::memory::UploadRing;
 use crate::render::{self, Culled, RenderOptions, Renderer, View};
 use crate::scene::{self, Scene};
 use crate::sparse::{self, SparseKnobs, SparseMemory};
+use crate::vk::swapchain::{Acquired, AcquiredImage, Swapchain};
 use crate::vk::timeline::PresentSync;
 use crate::vk::{
-    self, Buffer, CommandEncoder, CommandPool, Device, DeviceOptions, Instance, InstanceOptions, Location,
-    PassTimer, Point, Timeline,
+    self, Buffer, CommandBuffer, CommandEncoder, CommandPool, Device, DeviceOptions, Instance,
+    InstanceOptions, Location, PassTimer, Point, Timeline,
 };
 
 /// Result of the engine.
@@ -216,6 +217,11 @@ impl Engine {
         &mut self.scene
     }
 
+    /// The renderer.
+    pub fn renderer(&self) -> &Renderer {
+        &self.renderer
+    }
+
     /// Number of the next frame.
     pub fn frame(&self) -> u64 {
         self.frame
@@ -244,27 +250,72 @@ impl Engine {
 
         self.scene.prepare(&view.camera, &mut self.uploads, self.frame)?;
         let slot = &mut self.frames[place];
-        let mut encoder = slot.pool.begin("Frame")?;
-        let flushed = self.sparse.flush(Some(&mut encoder))?;
-        slot.timer.begin(&mut encoder, "SceneUpdate");
-        self.scene.record(&mut encoder)?;
-        slot.timer.end(&mut encoder, "SceneUpdate");
-        self.renderer.record(&mut encoder, &mut slot.timer, &self.scene, view, extent, self.frame, place)?;
-        let mut sync = PresentSync::default();
-        if let (Some(target), Some(output)) = (present, self.renderer.output()) {
-            sync = target.sync;
-            record_present(&mut encoder, (output.raw(), output.desc().extent), target);
-        }
+        // Two recordings: the scene's update is submitted even when the frame cannot be drawn, so that the
+        // buffers stay what the host thinks they are.
+        let mut update = slot.pool.begin("SceneUpdate")?;
+        let flushed = self.sparse.flush(Some(&mut update))?;
+        slot.timer.begin(&mut update, "SceneUpdate");
+        self.scene.record(&mut update)?;
+        slot.timer.end(&mut update, "SceneUpdate");
+        let mut commands = vec![update.finish()?];
         let waits: Vec<Point> = flushed.wait.into_iter().collect();
-        let commands = vec![encoder.finish()?];
+        let drawn = self.record_frame(view, extent, present, place);
+        let (sync, drawn) = match drawn {
+            Ok((frame, sync)) => {
+                commands.push(frame);
+                (sync, Ok(()))
+            }
+            Err(error) => (PresentSync::default(), Err(error)),
+        };
         let done = self.device.submit_with_present(Timeline::Graphics, commands, &waits, sync)?;
+        let slot = &mut self.frames[place];
         slot.used = true;
         self.uploads.finish(done);
         self.sparse.end_frame();
         self.remember_created();
+        if drawn.is_err() {
+            self.frames[place].timer.discard();
+        }
         let report = FrameReport { frame: self.frame, done, waited: flushed.waits };
         self.frame += 1;
-        Ok(report)
+        drawn.map(|()| report)
+    }
+
+    fn record_frame(
+        &mut self,
+        view: &View,
+        extent: [u32; 2],
+        present: Option<PresentTarget<'_>>,
+        place: usize,
+    ) -> Result<(CommandBuffer, PresentSync)> {
+        let slot = &mut self.frames[place];
+        let mut encoder = slot.pool.begin("Frame")?;
+        self.renderer.record(&mut encoder, &mut slot.timer, &self.scene, view, extent, self.frame, place)?;
+        let mut sync = PresentSync::default();
+        if let (Some(target), Some(output)) = (present, self.renderer.output()) {
+            sync = target.sync.clone();
+            record_present(&mut encoder, (output.raw(), output.desc().extent), target);
+        }
+        Ok((encoder.finish()?, sync))
+    }
+
+    /// Draws the scene into the next image of a swapchain and presents it. `None` when there is nothing to draw
+    /// into now: the window is minimised, or was resized (give its size to [`Swapchain::resize`] first).
+    ///
+    /// # Errors
+    /// When the device has no memory (scene and engine keep working) or is lost.
+    pub fn render_to(
+        &mut self,
+        swapchain: &mut Swapchain,
+        view: &View,
+        overlay: Option<&mut dyn FnMut(&mut CommandEncoder, ImageView, [u32; 2])>,
+    ) -> Result<Option<FrameReport>> {
+        let Acquired::Image(acquired) = swapchain.acquire()? else { return Ok(None) };
+        let AcquiredImage { image, view: image_view, extent, sync, .. } = acquired;
+        let target = PresentTarget { image, view: image_view, extent, sync, overlay };
+        let report = self.render(view, extent, Some(target))?;
+        swapchain.present()?;
+        Ok(Some(report))
     }
 
     fn remember_created(&mut self) {
@@ -382,7 +433,10 @@ fn record_present(
         AccessFlags2::COLOR_ATTACHMENT_READ | AccessFlags2::COLOR_ATTACHMENT_WRITE,
     );
     // Ordered after the acquire, whose semaphore is waited for at this stage.
-    let acquired = (PipelineStageFlags2::ALL_TRANSFER, AccessFlags2::NONE);
+    let acquired = (
+        PipelineStageFlags2::ALL_TRANSFER | PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT,
+        AccessFlags2::NONE,
+    );
     let to_copy = (ImageLayout::UNDEFINED, ImageLayout::TRANSFER_DST_OPTIMAL);
     encoder.image_barrier(target.image, colour, to_copy, acquired, copy);
     encoder.blit(output, (target.image, target.extent));

@@ -91,6 +91,13 @@ impl Harness {
         self.device.capabilities().sparse.growable_buffers()
     }
 
+    /// The same device again, without sparse binding.
+    pub fn open_fallback(&self) -> Arc<Device> {
+        let mut options = self.settings.device();
+        options.mask = options.mask.and(vk::FeatureMask::fallback());
+        Device::open(self.device.instance(), &options).unwrap()
+    }
+
     /// Whether the device is a software driver.
     pub fn is_software(&self) -> bool {
         self.device.capabilities().device_type == DeviceType::Cpu

@@ -20,6 +20,7 @@ pub mod harness;
 pub mod hooks;
 pub mod invented;
 pub mod pattern;
+pub mod scenes;
 pub mod settings;
 
 pub use harness::{Harness, on_device};

@@ -48,7 +48,7 @@ impl Lists {
             device,
             "Culling.Commands",
             u64::from(capacity) * command,
-            usage | BufferUsageFlags::INDIRECT_BUFFER,
+            usage | BufferUsageFlags::INDIRECT_BUFFER | BufferUsageFlags::TRANSFER_SRC,
             Location::Device,
         )?;
         let words = u64::from(capacity) + u64::from(capacity / GROUP);
@@ -139,6 +139,11 @@ impl Culling {
     pub(super) fn draw(&self, encoder: &mut CommandEncoder) {
         let most = self.lists.capacity.min(self.device.capabilities().limits.max_draw_indirect_count);
         encoder.draw_indexed_indirect_count(&self.lists.commands, &self.counters, 0, most);
+    }
+
+    /// The draws and, in its first word, their number: for looking at.
+    pub(super) fn draw_list(&self) -> (&Buffer, &Buffer) {
+        (&self.lists.commands, &self.counters)
     }
 
     /// What a frame drew, once it is done.

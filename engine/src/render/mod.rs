@@ -4,7 +4,8 @@
 //! Scene (prepared) -> constants -> culling -> base pass + sky -> tone map -> edge blend -> output image
 //! ```
 //!
-//! Passes share one bindless table and find everything by slots in push constants and frame constants.
+//! Each pass binds exactly what it reads and writes (`vk::pass_bindings`); what is the same for a whole frame lies in
+//! one small buffer of constants.
 
 mod base;
 mod constants;

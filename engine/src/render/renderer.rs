@@ -14,7 +14,7 @@ use super::tone_map::ToneMap;
 use super::view::View;
 use crate::scene::Scene;
 use crate::vk::capabilities::DeviceType;
-use crate::vk::{CommandEncoder, Device, Image, PassTimer};
+use crate::vk::{Buffer, CommandEncoder, Device, Image, PassTimer};
 
 /// How frames are drawn. By default everything is automatic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -125,6 +125,12 @@ impl Renderer {
     /// The last frame's display values (`R8G8B8A8_UNORM`, in the layout `TRANSFER_SRC_OPTIMAL`).
     pub fn output(&self) -> Option<&Image> {
         self.targets.as_ref().map(|t| &t.output)
+    }
+
+    /// The last frame's `VkDrawIndexedIndirectCommand`s and, in the first word of the second buffer, their number:
+    /// for tools and tests that read them back.
+    pub fn draw_list(&self) -> (&Buffer, &Buffer) {
+        self.culling.draw_list()
     }
 
     /// What a frame drew, once it is done.

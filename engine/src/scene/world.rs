@@ -192,6 +192,7 @@ impl Scene {
         if let Some(terrain) = &mut self.terrain {
             terrain.create_missing(camera, &mut self.gpu, &mut self.geometry, ring)?;
         }
+        self.geometry.upload_moves(ring)?;
         self.geometry.commit(frame)?;
         self.gpu.prepare(ring, frame)
     }
@@ -203,16 +204,17 @@ impl Scene {
     pub fn record(&mut self, encoder: &mut CommandEncoder) -> Result<()> {
         use ash::vk::{AccessFlags2 as Access, PipelineStageFlags2 as Stage};
         let all = (Stage::ALL_COMMANDS, Access::MEMORY_READ | Access::MEMORY_WRITE);
-        let copy = (Stage::ALL_TRANSFER, Access::TRANSFER_READ | Access::TRANSFER_WRITE);
         let write = (
             Stage::COMPUTE_SHADER | Stage::ALL_TRANSFER,
             Access::SHADER_STORAGE_READ | Access::SHADER_STORAGE_WRITE | Access::TRANSFER_WRITE,
         );
-        // The frame before may still read what is about to be moved and overwritten.
-        encoder.memory_barrier(all, copy);
+        // The frame before may still read what is about to be moved and overwritten; then moves before what fills
+        // the holes, and uploads before passes that write the same buffer (elsewhere, but nobody can see that).
+        encoder.memory_barrier(all, write);
         self.geometry.record_moves(encoder);
-        encoder.memory_barrier(copy, write);
+        encoder.memory_barrier(write, write);
         self.geometry.record_uploads(encoder)?;
+        encoder.memory_barrier(write, write);
         self.gpu.record_uploads(encoder);
         if let Some(terrain) = &mut self.terrain {
             terrain.record(encoder, &self.geometry);

@@ -12,6 +12,7 @@ use super::watermark::{
     CommitPolicy, DEFAULT_TILE_BYTES, Governor, Layout, Location, Plan, PlanError, ReservationId, Sizes,
     Watermark, clamp_capacity,
 };
+use crate::vk::quirks::Switch;
 use crate::vk::{Buffer, Device, DeviceMemory, MemoryBind, Slot};
 
 /// What new bytes of a growable buffer hold.
@@ -145,13 +146,13 @@ impl GrowableBuffer {
         }
         let usage = desc.usage | BufferUsageFlags::TRANSFER_SRC | BufferUsageFlags::TRANSFER_DST;
         let limits = device.capabilities().limits;
-        let mut capacity =
-            desc.capacity.min(limits.max_buffer_size / DEFAULT_TILE_BYTES * DEFAULT_TILE_BYTES);
+        let tile = device.sparse_buffer_alignment().max(DEFAULT_TILE_BYTES);
+        let mut capacity = desc.capacity.min(limits.max_buffer_size / tile * tile);
         if usage.contains(BufferUsageFlags::STORAGE_BUFFER) {
-            capacity = clamp_capacity(capacity, limits.max_storage_buffer_range, DEFAULT_TILE_BYTES);
+            capacity = clamp_capacity(capacity, limits.max_storage_buffer_range, tile);
         }
         // The budget counts what the buffer takes. No overflow: it was just cut to a multiple of the tile.
-        let capacity = capacity.next_multiple_of(DEFAULT_TILE_BYTES);
+        let capacity = capacity.next_multiple_of(tile);
         if capacity < desc.capacity {
             log::info!(
                 "{}: {} bytes of addresses asked for, cut to the device's limit of {capacity}",
@@ -164,7 +165,7 @@ impl GrowableBuffer {
             log::warn!("{warning}");
         }
         let made = Self::make(&shared, desc, usage, capacity, fallback);
-        let (buffer, tile, memory_type) = match made {
+        let (buffer, memory_type) = match made {
             Ok(made) => made,
             Err(error) => {
                 let _ = shared.lock().budget.release(reservation);
@@ -212,25 +213,24 @@ impl GrowableBuffer {
         Ok(this)
     }
 
-    /// The first buffer, the tile size and the memory type of its chunks.
+    /// The first buffer and the memory type of its chunks.
     fn make(
         shared: &Shared,
         desc: &GrowableDesc<'_>,
         usage: BufferUsageFlags,
         capacity: u64,
         fallback: bool,
-    ) -> Result<(Buffer, u64, u32)> {
+    ) -> Result<(Buffer, u32)> {
         let device = &shared.device;
         if fallback {
             // Until the first commit: as small as a descriptor can be.
             let buffer =
                 Buffer::committed(device, desc.name, DEFAULT_TILE_BYTES, usage, crate::vk::Location::Device)?;
-            return Ok((buffer, DEFAULT_TILE_BYTES, 0));
+            return Ok((buffer, 0));
         }
         let buffer = Buffer::reserved(device, desc.name, capacity, usage, desc.aliased)?;
-        let needs = buffer.requirements();
-        let memory_type = device.chunk_memory_type(needs.memory_types)?;
-        Ok((buffer, needs.alignment.max(DEFAULT_TILE_BYTES), memory_type))
+        let memory_type = device.chunk_memory_type(buffer.requirements().memory_types)?;
+        Ok((buffer, memory_type))
     }
 
     fn make_slot(&self, buffer: &Buffer) -> Result<Option<Slot>> {
@@ -260,7 +260,10 @@ impl GrowableBuffer {
         let started = Instant::now();
         let named = |source| Error::Plan { name: self.name.clone(), source };
         let plan = self.state().watermark.plan_commit(bytes).map_err(named)?;
-        if plan.is_empty() {
+        let shrinks = plan.target_tiles < plan.from_tiles;
+        let keeps = shrinks && !self.fallback && self.device().quirks().has(Switch::NoNullUnbind);
+        if plan.is_empty() || keeps {
+            // A driver that must not unbind keeps its tiles bound: they serve the next growth.
             self.state().requested = bytes;
             return Ok(false);
         }

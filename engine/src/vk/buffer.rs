@@ -190,17 +190,22 @@ impl Drop for Buffer {
 }
 
 impl Device {
-    /// Allowed memory types of a reserved buffer, asked of a dummy.
-    pub(super) fn sparse_buffer_memory_types(&self) -> Result<u32> {
+    /// What a reserved buffer needs, asked of a dummy.
+    pub(super) fn sparse_buffer_requirements(&self) -> Result<Requirements> {
         let usage = vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::TRANSFER_DST;
         let info = vk::BufferCreateInfo::default().flags(sparse_flags(false)).size(1 << 20).usage(usage);
         // SAFETY: sparse features are enabled (the caller checked); the buffer is destroyed before returning.
-        unsafe {
+        let needs = unsafe {
             let raw = self.raw.create_buffer(&info, None).map_err(Error::of("vkCreateBuffer"))?;
-            let bits = self.raw.get_buffer_memory_requirements(raw).memory_type_bits;
+            let needs = self.raw.get_buffer_memory_requirements(raw);
             self.raw.destroy_buffer(raw, None);
-            Ok(bits)
-        }
+            needs
+        };
+        Ok(Requirements {
+            bytes: needs.size,
+            alignment: needs.alignment,
+            memory_types: needs.memory_type_bits,
+        })
     }
 }
 

@@ -53,6 +53,11 @@ impl CommandPool {
         })
     }
 
+    /// The raw command pool, for libraries that record commands of their own (an overlay).
+    pub fn raw(&self) -> vk::CommandPool {
+        self.raw
+    }
+
     /// Waits until everything recorded here is done, and makes its command buffers free again.
     ///
     /// # Errors
@@ -175,6 +180,23 @@ impl CommandEncoder {
     /// The raw command buffer, for commands of other libraries (an overlay).
     pub fn raw(&self) -> vk::CommandBuffer {
         self.raw
+    }
+
+    /// Begins drawing over what a colour target holds already (an overlay).
+    pub fn begin_rendering_over(&mut self, extent: [u32; 2], view: vk::ImageView) {
+        let attachments = [vk::RenderingAttachmentInfo::default()
+            .image_view(view)
+            .image_layout(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL)
+            .load_op(vk::AttachmentLoadOp::LOAD)
+            .store_op(vk::AttachmentStoreOp::STORE)];
+        let area = vk::Rect2D {
+            offset: vk::Offset2D::default(),
+            extent: vk::Extent2D { width: extent[0], height: extent[1] },
+        };
+        let info =
+            vk::RenderingInfo::default().render_area(area).layer_count(1).color_attachments(&attachments);
+        // SAFETY: recording; the view is alive; the array is a local that outlives the call.
+        unsafe { self.device().cmd_begin_rendering(self.raw, &info) };
     }
 
     /// Ends the recording.

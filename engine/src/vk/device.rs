@@ -16,6 +16,7 @@ use super::queue_policy::{self, QueueChoice, QueuePlan, SparseQueuePolicy};
 use super::quirks::Quirks;
 use super::retire::RetireQueue;
 use super::select::{self, DeviceReport, Wanted};
+use super::surface::Surface;
 use super::timeline::{Queue, Semaphore};
 
 /// How to open a [`Device`].
@@ -27,7 +28,7 @@ pub struct DeviceOptions {
     pub mask: FeatureMask,
     /// Where sparse binds go.
     pub sparse_queue: SparseQueuePolicy,
-    /// Whether the device must present to a window.
+    /// Whether the device must be able to present; [`Device::open_for_surface`] also asks the surface.
     pub present: bool,
     /// Folder for the pipeline cache; `None` keeps none on disk.
     pub cache_folder: Option<std::path::PathBuf>,
@@ -58,6 +59,8 @@ pub struct Device {
     pub(super) cache_folder: Option<std::path::PathBuf>,
     pub(super) debug: Option<ext::debug_utils::Device>,
     pub(super) swapchain: Option<khr::swapchain::Device>,
+    /// Granularity of binds of buffers, bytes, as probed; 1 without sparse binding.
+    sparse_buffer_alignment: u64,
     lost: AtomicBool,
 }
 
@@ -97,10 +100,36 @@ impl Device {
     /// # Errors
     /// [`Error::NoDevice`] with a line a device, or what the driver said.
     pub fn open(instance: &Arc<Instance>, options: &DeviceOptions) -> Result<Arc<Self>> {
+        Self::open_best(instance, options, None)
+    }
+
+    /// Opens the best device that can present to a surface from its graphics queue.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] with a line a device, or what the driver said.
+    pub fn open_for_surface(
+        instance: &Arc<Instance>,
+        options: &DeviceOptions,
+        surface: &Surface,
+    ) -> Result<Arc<Self>> {
+        Self::open_best(instance, options, Some(surface))
+    }
+
+    fn open_best(
+        instance: &Arc<Instance>,
+        options: &DeviceOptions,
+        surface: Option<&Surface>,
+    ) -> Result<Arc<Self>> {
         let mut all = enumerate(instance)?;
         all.iter_mut().for_each(|(_, c)| options.mask.apply(c));
+        if let Some(surface) = surface {
+            for (physical, capabilities) in &mut all {
+                surface.judge(*physical, capabilities)?;
+            }
+        }
         let list: Vec<_> = all.iter().map(|(_, c)| c.clone()).collect();
-        let report = select::select(&list, &Wanted { name: options.name.clone(), present: options.present });
+        let present = options.present || surface.is_some();
+        let report = select::select(&list, &Wanted { name: options.name.clone(), present });
         log::debug!("devices:\n{report}");
         let chosen = report.chosen.ok_or_else(|| Error::NoDevice { report: report.to_string() })?;
         let (physical, capabilities) = all.swap_remove(chosen);
@@ -250,6 +279,7 @@ impl Device {
             cache_folder,
             debug,
             swapchain,
+            sparse_buffer_alignment: 1,
             lost: AtomicBool::new(false),
         };
         device.name_timelines();
@@ -272,8 +302,8 @@ impl Device {
         if !self.capabilities.sparse.growable_buffers() {
             return;
         }
-        match self.sparse_buffer_memory_types() {
-            Ok(bits) if bits != 0 => {}
+        match self.sparse_buffer_requirements() {
+            Ok(needs) if needs.memory_types != 0 => self.sparse_buffer_alignment = needs.alignment,
             Ok(_) => {
                 log::warn!(
                     "{} advertises sparse binding but has no memory type for it: not used",
@@ -294,6 +324,11 @@ impl Device {
     /// What the device can do, after masks and probes.
     pub fn capabilities(&self) -> &Capabilities {
         &self.capabilities
+    }
+
+    /// The granularity at which memory is bound to reserved buffers, in bytes, as the driver reported it.
+    pub fn sparse_buffer_alignment(&self) -> u64 {
+        self.sparse_buffer_alignment
     }
 
     /// Known faults of the driver.

@@ -196,6 +196,10 @@ impl Instance {
         !self.surface_extensions.is_empty()
     }
 
+    pub(super) fn has_headless_surfaces(&self) -> bool {
+        self.surface_extensions.contains(&ext::headless_surface::NAME)
+    }
+
     pub(super) fn has_debug_utils(&self) -> bool {
         self.debug.is_some()
     }

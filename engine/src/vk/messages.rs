@@ -1,5 +1,6 @@
 //! What the driver and the validation layer say, collected so that tests can fail on it.
 
+use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::sync::Mutex;
 
@@ -37,6 +38,8 @@ pub struct MessageLog {
 struct Inner {
     kept: Vec<Message>,
     failures: u64,
+    /// Identifiers that were logged.
+    said: BTreeSet<String>,
 }
 
 /// Enough to see what is wrong; a broken frame loop would otherwise fill memory.
@@ -74,7 +77,10 @@ impl MessageLog {
         match message.class {
             MessageClass::Failure => {
                 inner.failures += 1;
-                log::error!(target: "vulkan", "{}: {}", message.id, message.text);
+                // Once per cause: what is wrong in one frame is wrong in all of them.
+                if inner.said.insert(message.id.clone()) {
+                    log::error!(target: "vulkan", "{}: {}", message.id, message.text);
+                }
             }
             MessageClass::Performance => log::debug!(target: "vulkan", "{}: {}", message.id, message.text),
             MessageClass::General => log::debug!(target: "vulkan", "{}: {}", message.id, message.text),

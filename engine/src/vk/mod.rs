@@ -9,6 +9,7 @@
 //!                                                       |- bindless table                      (descriptors)
 //!                                                       |- CommandPool -> CommandEncoder -> CommandBuffer
 //!                                                       |- submit, bind_sparse -> Point        (timelines)
+//!                             Surface ---------------> |- Swapchain -> acquire, present
 //!                                                       `- retire queue                        (destruction)
 //! ```
 //!
@@ -37,6 +38,9 @@ pub mod quirks;
 mod retire;
 pub mod select;
 pub mod shader;
+pub mod surface;
+pub mod swapchain;
+mod swapchain_policy;
 pub mod timeline;
 
 pub use bindless::Slot;
@@ -53,4 +57,6 @@ pub use pass_bindings::PassBindings;
 pub use pipeline::{ComputePipeline, GraphicsDesc, GraphicsPipeline};
 pub use query::PassTimer;
 pub use queue_policy::SparseQueuePolicy;
-pub use timeline::{BindBatch, BufferBinds, MemoryBind, Point, Timeline};
+pub use surface::Surface;
+pub use swapchain::{Acquired, AcquiredImage, Presented, Swapchain, SwapchainOptions};
+pub use timeline::{BindBatch, BufferBinds, MemoryBind, Point, PresentSync, Timeline};

@@ -19,6 +19,8 @@ pub struct PassTimer {
     pool: vk::QueryPool,
     names: Vec<&'static str>,
     valid_bits: u32,
+    /// Some queries may be written though no pass is remembered.
+    stale: bool,
 }
 
 impl PassTimer {
@@ -40,7 +42,7 @@ impl PassTimer {
         device.counters.made();
         let family = device.queue_plan().graphics.family as usize;
         let valid_bits = device.capabilities().queue_families[family].timestamp_bits;
-        Ok(Self { device: device.clone(), pool, names: Vec::new(), valid_bits })
+        Ok(Self { device: device.clone(), pool, names: Vec::new(), valid_bits, stale: false })
     }
 
     /// Opens a labelled, timed pass.
@@ -60,11 +62,21 @@ impl PassTimer {
         encoder.end_label();
     }
 
+    /// Forgets the passes begun since the last [`PassTimer::take`]: their frame was not submitted whole.
+    pub fn discard(&mut self) {
+        self.names.clear();
+        self.stale = true;
+    }
+
     /// The milliseconds of the passes, once the frame is done; makes the timer ready for another frame.
     ///
     /// # Errors
     /// When the device is lost.
     pub fn take(&mut self) -> Result<Vec<(&'static str, f64)>> {
+        if std::mem::take(&mut self.stale) {
+            // SAFETY: whatever was submitted of that frame is done (the caller waited for its timeline).
+            unsafe { self.device.raw.reset_query_pool(self.pool, 0, MAX_PASSES as u32 * 2) };
+        }
         if self.names.is_empty() {
             return Ok(Vec::new());
         }

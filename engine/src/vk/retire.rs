@@ -24,7 +24,8 @@ pub(super) enum Garbage {
     QueryPool(vk::QueryPool),
     Semaphore(vk::Semaphore),
     Swapchain(vk::SwapchainKHR),
-    Surface(vk::SurfaceKHR),
+    /// A surface, with the window that must outlive it.
+    Surface(super::surface::RetiredSurface),
     /// A chunk of raw memory, its bytes and heap.
     Memory(vk::DeviceMemory, u64, u32),
     /// A range of the static heap.
@@ -118,7 +119,7 @@ impl Device {
                 }
                 Garbage::Surface(handle) => {
                     khr::surface::Instance::new(self.instance.entry(), self.instance.raw())
-                        .destroy_surface(handle, None);
+                        .destroy_surface(handle.raw, None);
                 }
                 Garbage::Memory(handle, bytes, heap) => {
                     raw.free_memory(handle, None);

@@ -86,11 +86,27 @@ impl Semaphore {
     }
 }
 
-/// A binary semaphore of the swapchain beside the timelines.
-#[derive(Debug, Clone, Copy, Default)]
+/// The binary semaphores of an acquired swapchain image, for one submission beside the timelines.
+#[derive(Debug, Clone, Default)]
 pub struct PresentSync {
     pub(super) acquired: vk::Semaphore,
     pub(super) rendered: vk::Semaphore,
+    /// Graphics value of the submission that used them; 0 = none yet.
+    pub(super) submitted: Arc<AtomicU64>,
+}
+
+impl PresentSync {
+    pub(super) fn new(acquired: vk::Semaphore, rendered: vk::Semaphore, submitted: Arc<AtomicU64>) -> Self {
+        Self { acquired, rendered, submitted }
+    }
+
+    /// The submission that rendered to the image, once there is one.
+    pub fn submitted(&self) -> Option<Point> {
+        match self.submitted.load(Ordering::Acquire) {
+            0 => None,
+            value => Some(Point { timeline: Timeline::Graphics, value }),
+        }
+    }
 }
 
 /// One range of sparse memory to bind, in bytes.
@@ -206,10 +222,11 @@ impl Device {
         self.submit_with_present(timeline, commands, waits, PresentSync::default())
     }
 
-    /// [`Device::submit`] that also waits for an acquired swapchain image and signals its rendering.
+    /// [`Device::submit`] that also waits for an acquired swapchain image and signals its rendering. The
+    /// image belongs to the graphics timeline and takes one submission.
     ///
     /// # Errors
-    /// When the device is lost.
+    /// When the device is lost, or an acquired image was submitted before or to another timeline.
     pub fn submit_with_present(
         &self,
         timeline: Timeline,
@@ -217,9 +234,15 @@ impl Device {
         waits: &[Point],
         present: PresentSync,
     ) -> Result<Point> {
+        let presents = present.acquired != vk::Semaphore::null();
+        if presents && (timeline != Timeline::Graphics || present.submitted().is_some()) {
+            return Err(Error::Other(
+                "an acquired swapchain image takes one submission, on the graphics timeline".into(),
+            ));
+        }
         let raw: Vec<_> = commands.iter().map(super::command::CommandBuffer::raw).collect();
         let mut extra_waits = Vec::new();
-        if present.acquired != vk::Semaphore::null() {
+        if presents {
             extra_waits.push(vk::SemaphoreSubmitInfo::default().semaphore(present.acquired).stage_mask(
                 vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT | vk::PipelineStageFlags2::ALL_TRANSFER,
             ));
@@ -235,6 +258,7 @@ impl Device {
         // SAFETY: command buffers are finished, belong to this device and are submitted once (by value); what they
         // use is kept alive by the retire queue until the moment is reached; the swapchain owns its semaphores.
         let point = unsafe { self.submit_raw(timeline, &raw, waits, &extra_waits, &extra_signals) }?;
+        present.submitted.store(point.value, Ordering::Release);
         for command in &commands {
             command.submitted(point);
         }

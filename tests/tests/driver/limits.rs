@@ -76,7 +76,7 @@ fn a_storage_buffer_is_cut_to_the_largest_storage_range() {
         let asked = limits.max_storage_buffer_range.saturating_mul(2);
         let buffer = storage(&sparse, "Cut", asked);
         assert_eq!(buffer.capacity(), largest.min(limits.max_buffer_size / TILE * TILE));
-        assert!(buffer.capacity() % TILE == 0);
+        assert!(buffer.capacity().is_multiple_of(TILE));
     });
 }
 

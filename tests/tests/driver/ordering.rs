@@ -225,3 +225,21 @@ fn the_fallbacks_copy_comes_after_the_transfer_queue() {
         h.device.submit(Timeline::Graphics, vec![encoder.finish().unwrap()], &waits(flushed)).unwrap();
     });
 }
+
+#[test]
+fn the_fallbacks_copy_comes_after_earlier_commands_of_the_same_recording() {
+    on_device(|h| {
+        let sparse = h.small_chunks();
+        let mut buffer = storage(&sparse, "Same", 8 * MIB);
+        let mut wait = waits(resize(&sparse, &mut buffer, MIB));
+        let mut pool = vasa::vk::CommandPool::new(&h.device, Timeline::Graphics).unwrap();
+        let mut encoder = pool.begin("Frame").unwrap();
+        // No barrier of the caller's own: the flush promises to order itself after everything before it.
+        encoder.fill_buffer(buffer.buffer(), 0, MIB, 0x1234_5678);
+        buffer.commit(2 * MIB).unwrap();
+        wait.extend(waits(sparse.flush(Some(&mut encoder)).unwrap()));
+        h.device.submit(Timeline::Graphics, vec![encoder.finish().unwrap()], &wait).unwrap();
+        let words = h.read(buffer.buffer(), 0, MIB, &[]);
+        assert!(words.iter().all(|word| *word == 0x1234_5678));
+    });
+}

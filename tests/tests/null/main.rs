@@ -1,5 +1,8 @@
 //! The `null` ring: no device at all. Decisions about devices and queues, made for devices that do not exist.
 
+mod devices;
+mod engine;
+mod growing;
 mod masks;
 mod queues;
 mod selection;

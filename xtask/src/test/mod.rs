@@ -3,7 +3,8 @@
 //! ```text
 //! pure    libs, bins and docs of the default members; the layering of the sources
 //! null    vasa-tests --test null
-//! driver  vasa-tests --test driver, sparse; again with VASA_FALLBACK=1; every example of the engine
+//! driver  vasa-tests --test driver, sparse, with the demos' own tests (command line, window); again with
+//!         VASA_FALLBACK=1; every example of the engine
 //! gpu     vasa-tests --test gpu and --test driver, on the system's GPU
 //! ```
 //!
@@ -87,7 +88,8 @@ fn driver_ring(
     eprintln!("vasa: driver ring on {} ({})", prepared.device.name, prepared.device.driver);
     let demos = demos.as_os_str();
     let tests = ["--test", "driver"];
-    lines.push(cargo_test(args, "driver (sparse)", &tests, &prepared.env, &[("VASA_DEMOS", demos)])?);
+    let with_demos = ["--test", "driver", "--test", "command_line", "--test", "window_smoke"];
+    lines.push(cargo_test(args, "driver (sparse)", &with_demos, &prepared.env, &[("VASA_DEMOS", demos)])?);
     let fallback = [("VASA_DEMOS", demos), ("VASA_FALLBACK", "1".as_ref())];
     lines.push(cargo_test(args, "driver (fallback)", &tests, &prepared.env, &fallback)?);
     if args.filter.is_none() {

@@ -68,6 +68,11 @@ impl Chunks {
         self.chunks.len()
     }
 
+    pub(super) fn vertices(&self, geometry: &GeometryPool) -> Vec<(Node, u32)> {
+        let place = |chunk: &Chunk| geometry.first_vertex_word(chunk.vertices).ok();
+        self.chunks.iter().filter_map(|(node, chunk)| Some((*node, place(chunk)?))).collect()
+    }
+
     pub(super) fn plan(&mut self, selected: Vec<Node>, frame: u64) {
         self.plan = self.cache.update(&selected, frame);
         self.selected = selected;

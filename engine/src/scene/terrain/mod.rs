@@ -27,7 +27,7 @@ use glam::Vec3;
 
 use self::chunks::Chunks;
 use self::light::LightMaps;
-use self::lod::{LodCamera, LodParams, Quadtree};
+use self::lod::{LodCamera, LodParams, Node, Quadtree};
 use self::rocks::Rocks;
 use self::surface::Surface;
 use super::error::Result;
@@ -116,6 +116,16 @@ impl Terrain {
     /// Chunks in the geometry pool.
     pub fn chunk_count(&self) -> usize {
         self.chunks.len()
+    }
+
+    /// Every chunk with the first word of its vertices in the geometry pool, as of now.
+    pub fn chunk_vertices(&self, geometry: &GeometryPool) -> Vec<(Node, u32)> {
+        self.chunks.vertices(geometry)
+    }
+
+    /// How the level of detail is chosen.
+    pub fn lod_params(&self) -> &LodParams {
+        self.quadtree.params()
     }
 
     /// Rocks in the GPU scene.

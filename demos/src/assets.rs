@@ -1,0 +1,31 @@
+//! Where the data of the repository lies: beside the program when it was made to run elsewhere, in the
+//! source tree otherwise.
+
+use std::path::{Path, PathBuf};
+
+use crate::failure::{Failure, Result};
+
+/// Finds a file of `assets/`.
+///
+/// # Errors
+/// When it is nowhere, with the places that were looked at.
+pub fn find(name: &str) -> Result<PathBuf> {
+    let places = places();
+    places.iter().map(|place| place.join(name)).find(|path| path.is_file()).ok_or_else(|| {
+        let looked: Vec<_> = places.iter().map(|p| p.display().to_string()).collect();
+        Failure::failed(format!(
+            "the file {name} is in none of {}: set VASA_ASSETS to the repository's assets folder, or name a \
+             file with --dem",
+            looked.join(", ")
+        ))
+    })
+}
+
+fn places() -> Vec<PathBuf> {
+    if let Some(folder) = std::env::var_os("VASA_ASSETS").filter(|folder| !folder.is_empty()) {
+        return vec![folder.into()];
+    }
+    let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.join("assets")));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(|root| root.join("assets"));
+    [beside, Some("assets".into()), source].into_iter().flatten().collect()
+}

@@ -1,0 +1,242 @@
+//! The command line: names and meanings are an interface, scripts depend on them.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand};
+use vasa::vk::FeatureMask;
+
+use crate::failure::{Failure, Result, one_line};
+
+/// The demos of Vasa, a Vulkan renderer engine built on sparse binding.
+#[derive(Debug, Parser)]
+#[command(name = "demos", version, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// A scene, or the device report.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// A real landscape, drawn through buffers that grow in place
+    Terrain(Box<TerrainArgs>),
+    /// The Vulkan devices: which is taken, and why the others are not (exit status 1 when none is usable)
+    Devices(DevicesArgs),
+}
+
+/// Arguments of `devices`.
+#[derive(Debug, Args)]
+pub struct DevicesArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of every scene.
+#[derive(Debug, Clone, Args)]
+pub struct CommonArgs {
+    /// Draw without a window, along the scripted flight (the default where there is no display)
+    #[arg(long, conflicts_with = "window")]
+    pub headless: bool,
+    /// Open a window, or fail where that cannot be done
+    #[arg(long)]
+    pub window: bool,
+    /// Number of frames, at least 1 [default: 120 without a window, endless in one]
+    #[arg(long, value_name = "N", value_parser = frames, allow_hyphen_values = true)]
+    pub frames: Option<u32>,
+    /// Width and height in pixels
+    #[arg(long, value_name = "WxH", default_value = "1280x720", allow_hyphen_values = true)]
+    pub size: Size,
+    /// Folder for frame.png, stats.json and screenshots [default: target/demo/<scene>]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Seed of everything that is scattered
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u32,
+    /// Do without sparse binding: buffers are made anew and copied when they grow
+    #[arg(long)]
+    pub fallback: bool,
+    /// Hide features of the device, to see that the rest still works
+    #[arg(long, value_name = "FEATURE,...", value_parser = FeatureMask::parse)]
+    pub mask: Option<FeatureMask>,
+    /// Memory to use at most (not possible yet: there is nothing that would give memory back)
+    #[arg(long, value_name = "MIB", hide = true)]
+    pub budget: Option<u64>,
+    /// Turn the Vulkan validation layer on, and fail at the end if it had anything to say
+    #[arg(long)]
+    pub validate: bool,
+    /// Use the device whose name contains this
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// Set a knob; `--exec knobs` lists them
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Read knobs from a file, a line of KEY=VALUE each (--set comes after it)
+    #[arg(long, value_name = "FILE")]
+    pub knobs: Option<PathBuf>,
+    /// Run a console command after the last frame; `--exec help` lists them
+    #[arg(long = "exec", value_name = "COMMAND")]
+    pub commands: Vec<String>,
+    /// Ask nothing
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// Arguments of `terrain`.
+#[derive(Debug, Clone, Args)]
+pub struct TerrainArgs {
+    /// Arguments of every scene.
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Height map to draw: GeoTIFF, TIFF or PNG [default: the elevation data in assets/]
+    #[arg(long, value_name = "FILE")]
+    pub dem: Option<PathBuf>,
+    /// Fly so that buffers grow from the first frame to the last: from far above down to the ground
+    #[arg(long)]
+    pub grow: bool,
+    /// Heights are multiplied by this
+    #[arg(long, value_name = "F", default_value_t = 1.6, value_parser = exaggeration, allow_hyphen_values = true)]
+    pub exaggerate: f32,
+    /// Side of a pixel of the height map in metres, instead of what the file says
+    #[arg(long, value_name = "M", value_parser = positive, allow_hyphen_values = true)]
+    pub pixel_size: Option<f32>,
+}
+
+/// Width and height in pixels, both at least 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size(pub [u32; 2]);
+
+impl FromStr for Size {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let sides = text.split_once(['x', 'X']).and_then(|(w, h)| Some([w.parse().ok()?, h.parse().ok()?]));
+        match sides {
+            Some(sides) if sides.contains(&0) => Err("give at least 1x1".into()),
+            Some(sides) => Ok(Self(sides)),
+            None => Err("give width and height in pixels, such as 1280x720".into()),
+        }
+    }
+}
+
+fn frames(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(0) => Err("give at least 1".into()),
+        Ok(frames) => Ok(frames),
+        Err(_) => Err("give a number of frames, at least 1".into()),
+    }
+}
+
+fn exaggeration(text: &str) -> Result<f32, String> {
+    match text.parse() {
+        Ok(factor) if (0.01..=100.0).contains(&factor) => Ok(factor),
+        _ => Err("give a factor from 0.01 to 100 (1 is the true relief)".into()),
+    }
+}
+
+fn positive(text: &str) -> Result<f32, String> {
+    match text.parse() {
+        Ok(metres) if (0.001..=1.0e6).contains(&metres) => Ok(metres),
+        _ => Err("give metres, from 0.001 to 1000000".into()),
+    }
+}
+
+/// Reads the program's arguments.
+///
+/// # Errors
+/// One line that says what to do, with exit status 2. Help and version are printed here, with status 0.
+pub fn parse() -> Result<Cli> {
+    parse_from(std::env::args_os())
+}
+
+fn parse_from(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli> {
+    let cli = Cli::try_parse_from(arguments).map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = error.print(); // A closed pipe is nobody's failure.
+            Failure::Silent(0)
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            Failure::Silent(2)
+        }
+        _ => Failure::Usage(first_paragraph(&error.to_string())),
+    })?;
+    if let Command::Terrain(args) = &cli.command {
+        check(&args.common)?;
+    }
+    Ok(cli)
+}
+
+fn check(args: &CommonArgs) -> Result<()> {
+    if args.budget.is_some() {
+        return Err(Failure::Usage(
+            "--budget is not possible yet: nothing in the engine gives memory back under pressure; leave it out"
+                .into(),
+        ));
+    }
+    Ok(())
+}
+
+/// Clap's message without its tips and usage, as one line.
+fn first_paragraph(text: &str) -> String {
+    let paragraph: Vec<&str> = text.lines().take_while(|line| !line.trim().is_empty()).collect();
+    let line = one_line(&paragraph.join("\n")).replace(":; ", ": ");
+    format!("{} (see --help)", line.strip_prefix("error: ").unwrap_or(&line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terrain(arguments: &[&str]) -> Result<TerrainArgs> {
+        let all = ["demos", "terrain"].iter().chain(arguments).map(Into::into);
+        match parse_from(all)?.command {
+            Command::Terrain(args) => Ok(*args),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_documentation() {
+        let args = terrain(&[]).unwrap().common;
+        assert_eq!((args.size.0, args.seed, args.frames), ([1280, 720], 1, None));
+        assert!(!args.headless && !args.window && !args.fallback && !args.validate);
+    }
+
+    #[test]
+    fn bad_values_are_one_line_that_says_what_to_do() {
+        for (arguments, says) in [
+            (&["--size", "0x0"][..], "at least 1x1"),
+            (&["--size", "640"], "such as 1280x720"),
+            (&["--size", "-1x5"], "such as 1280x720"),
+            (&["--frames", "0"], "at least 1"),
+            (&["--frames", "many"], "at least 1"),
+            (&["--mask", "everything"], "known: sparse_binding"),
+            (&["--budget", "512"], "--budget"),
+            (&["--exaggerate", "nan"], "1 is the true relief"),
+            (&["--pixel-size", "0"], "metres"),
+            (&["--headless", "--window"], "cannot be used with"),
+            (&["--colour"], "unexpected argument"),
+        ] {
+            let failure = terrain(arguments).unwrap_err();
+            let text = failure.to_string();
+            assert_eq!(failure.status(), 2, "{arguments:?}: {text}");
+            assert!(text.contains(says), "{arguments:?}: {text}");
+            assert!(!text.contains('\n') && !text.starts_with("error"), "{arguments:?}: {text}");
+        }
+    }
+
+    #[test]
+    fn every_size_from_one_on_is_taken() {
+        assert_eq!(terrain(&["--size", "1x1"]).unwrap().common.size.0, [1, 1]);
+        assert_eq!(terrain(&["--size", "20000X20000"]).unwrap().common.size.0, [20000, 20000]);
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,227 @@
+//! Console commands: a registry, so that a part of the engine adds its own beside the others.
+
+use std::fmt::Write as _;
+
+use vasa::inspect::Stats;
+use vasa::vk::Device;
+
+use crate::knobs::Settings;
+
+/// What commands look at and change.
+pub struct Context<'a> {
+    /// The engine's numbers.
+    pub stats: &'a Stats,
+    /// The device.
+    pub device: &'a Device,
+    /// Knobs; live ones may be changed.
+    pub settings: &'a mut Settings,
+}
+
+/// One command.
+pub struct ConsoleCommand {
+    /// Its words.
+    pub name: &'static str,
+    /// Its arguments, for `help`.
+    pub arguments: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+    run: fn(&mut Context<'_>, &str) -> Result<String, String>,
+}
+
+/// Every command there is, by name.
+pub const COMMANDS: &[ConsoleCommand] = &[
+    ConsoleCommand {
+        name: "device",
+        arguments: "",
+        meaning: "the device, its queues and its quirks",
+        run: |c, _| Ok(device(c.device)),
+    },
+    ConsoleCommand { name: "help", arguments: "", meaning: "the commands", run: |_, _| Ok(help()) },
+    ConsoleCommand {
+        name: "knobs",
+        arguments: "",
+        meaning: "the knobs, with values and ranges",
+        run: |c, _| Ok(c.settings.table()),
+    },
+    ConsoleCommand {
+        name: "memory",
+        arguments: "",
+        meaning: "memory and Vulkan objects",
+        run: |c, _| Ok(memory(c.stats)),
+    },
+    ConsoleCommand {
+        name: "messages",
+        arguments: "",
+        meaning: "what validation said",
+        run: |c, _| Ok(messages(c.device)),
+    },
+    ConsoleCommand {
+        name: "passes",
+        arguments: "",
+        meaning: "GPU time of every pass",
+        run: |c, _| Ok(passes(c.stats)),
+    },
+    ConsoleCommand {
+        name: "set",
+        arguments: "KEY=VALUE",
+        meaning: "change a live knob",
+        run: |c, rest| c.settings.set(rest, true).map(|()| format!("{rest} from the next frame on")),
+    },
+    ConsoleCommand {
+        name: "sparse",
+        arguments: "",
+        meaning: "reserved resources, their chunks and binds",
+        run: |c, _| Ok(sparse(c.stats)),
+    },
+];
+
+/// Finds a command by its words; gives back what follows them.
+///
+/// # Errors
+/// A line that lists the commands.
+pub fn find(line: &str) -> Result<(&'static ConsoleCommand, &str), String> {
+    let line = line.trim();
+    let rest_of = |name: &str| {
+        line.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+    };
+    COMMANDS
+        .iter()
+        .find_map(|command| rest_of(command.name).map(|rest| (command, rest.trim())))
+        .and_then(|(command, rest)| {
+            (command.arguments.is_empty() == rest.is_empty()).then_some((command, rest))
+        })
+        .ok_or_else(|| {
+            let names: Vec<_> = COMMANDS.iter().map(usage).collect();
+            format!("there is no console command `{line}`; known: {}", names.join(", "))
+        })
+}
+
+/// Runs a line.
+///
+/// # Errors
+/// A line that says what is wrong with it.
+pub fn run(line: &str, context: &mut Context<'_>) -> Result<String, String> {
+    let (command, rest) = find(line)?;
+    (command.run)(context, rest)
+}
+
+fn usage(command: &ConsoleCommand) -> String {
+    format!("{} {}", command.name, command.arguments).trim_end().to_owned()
+}
+
+fn help() -> String {
+    let line = |c: &ConsoleCommand| format!("{:<16} {}", usage(c), c.meaning);
+    COMMANDS.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{:.2} MiB", bytes as f64 / f64::from(1 << 20))
+}
+
+fn device(device: &Device) -> String {
+    let c = device.capabilities();
+    let mut text = format!(
+        "{} [{:?}], {}, Vulkan {}, sparse tier {}",
+        c.name,
+        c.device_type,
+        c.driver,
+        c.api,
+        c.sparse.tier()
+    );
+    let mut line = |part: &str| {
+        let _ = write!(text, "\n  {part}"); // Writing into a string cannot fail.
+    };
+    device.queue_plan().reasons.iter().for_each(|reason| line(reason));
+    device.quirks().iter().for_each(|q| line(&format!("quirk {}: {}", q.name, q.reason)));
+    for (i, heap) in c.heaps.iter().enumerate() {
+        let kind = if heap.device_local { "device" } else { "host" };
+        line(&format!("heap {i}: {} ({kind})", mib(heap.bytes)));
+    }
+    text
+}
+
+fn memory(stats: &Stats) -> String {
+    let m = &stats.memory;
+    format!(
+        "in use {} (most {}), device memory {}\nuploaded {} through the ring, {} writes did not fit\n\
+         {} Vulkan objects alive, {} made in the last 100 frames",
+        mib(m.usage_bytes),
+        mib(m.peak_usage_bytes),
+        mib(m.budget_bytes),
+        mib(m.upload_bytes),
+        m.upload_overflows,
+        stats.objects.live,
+        stats.objects.created_last_100_frames,
+    )
+}
+
+fn messages(device: &Device) -> String {
+    let instance = device.instance();
+    if !instance.validation() {
+        return "validation is off (--validate turns it on)".into();
+    }
+    let texts = instance.messages().failure_texts();
+    if texts.is_empty() { "validation said nothing".into() } else { texts.join("\n") }
+}
+
+fn passes(stats: &Stats) -> String {
+    let line = |(name, ms): (&String, &vasa::inspect::PassMilliseconds)| {
+        format!("{name:<16} median {:>9.3} ms, longest {:>9.3} ms", ms.median, ms.max)
+    };
+    stats.gpu_ms.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn sparse(stats: &Stats) -> String {
+    let s = &stats.sparse;
+    let how = if s.fallback { "recreated and copied (fallback)" } else { "grown in place" };
+    let mut text = format!(
+        "buffers are {how}\ncommitted {} of {} reserved (most {}), {} chunks of {}, {} cached\n\
+         {} bind calls, {} binds, {} unbinds, {} frames waited",
+        mib(s.committed_bytes),
+        mib(s.reserved_bytes),
+        mib(s.committed_bytes_max),
+        s.chunks,
+        mib(s.physical_bytes),
+        s.cached_chunks,
+        s.bind_calls,
+        s.binds,
+        s.unbinds,
+        s.frames_waited,
+    );
+    for r in &s.resources {
+        // Writing into a string cannot fail.
+        let _ = write!(
+            text,
+            "\n  {:<24} {:>12} asked, {:>12} committed, {:>3} chunks, {} grows, {} shrinks",
+            r.name,
+            mib(r.requested_bytes),
+            mib(r.committed_bytes),
+            r.chunks,
+            r.grows,
+            r.shrinks
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_found_by_whole_words() {
+        assert_eq!(find(" sparse ").unwrap().0.name, "sparse");
+        let (command, rest) = find("set light.exposure=2").unwrap();
+        assert_eq!((command.name, rest), ("set", "light.exposure=2"));
+        for wrong in ["", "sparsely", "set", "help me", "vt pools"] {
+            let error = find(wrong).err().unwrap();
+            assert!(error.contains("known: device, help"), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn help_lists_every_command_in_order() {
+        assert!(COMMANDS.windows(2).all(|pair| pair[0].name < pair[1].name));
+        assert_eq!(help().lines().count(), COMMANDS.len());
+    }
+}

@@ -1,0 +1,45 @@
+//! Without a window: a fixed time step along the scripted flight, so that the same arguments give the same
+//! picture.
+
+use std::io::IsTerminal;
+use std::time::Instant;
+
+use vasa::vk::{Device, Instance};
+
+use crate::failure::Result;
+use crate::run::Run;
+use crate::scenes::share_of;
+use crate::stop;
+
+/// Seconds a frame.
+pub const TIME_STEP: f32 = 1.0 / 60.0;
+/// Frames of a run that does not say how many.
+const FRAMES: u32 = 120;
+
+/// Draws all frames and writes the files.
+///
+/// # Errors
+/// One line that says what to do; a stop by Ctrl-C, after which nothing is half-written.
+pub fn run(mut run: Run) -> Result<()> {
+    let instance = Instance::new(run.instance_options())?;
+    let device = Device::open(&instance, &run.device_options())?;
+    let mut engine = run.build(device)?;
+    let (size, frames) = (run.args.size.0, run.args.frames.unwrap_or(FRAMES));
+    let bar = std::io::stderr().is_terminal();
+    if bar {
+        run.progress.step("drawing");
+    }
+    for frame in 0..frames {
+        let begun = Instant::now();
+        let camera = run.scene.flight(share_of(frame, frames));
+        let view = run.scene.view(&run.settings, camera, frame as f32 * TIME_STEP);
+        engine.render(&view, size, None)?;
+        run.times.add(begun.elapsed().as_secs_f64() * 1e3);
+        if bar {
+            run.progress.share((frame + 1) as f32 / frames as f32);
+        }
+        stop::check()?;
+    }
+    run.progress.finish();
+    run.conclude(&mut engine, size)
+}

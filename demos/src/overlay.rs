@@ -1,0 +1,218 @@
+//! The overlay: a small panel of numbers over the frame, drawn by egui into the swapchain image.
+
+use std::sync::Arc;
+
+use egui::{Align2, ClippedPrimitive, Color32, RichText, Stroke, pos2, vec2};
+use egui_ash_renderer::{DynamicRendering, Options, RenderMode, Renderer, RendererError};
+use vasa::ash::vk;
+use vasa::inspect::Stats;
+use vasa::vk::{CommandEncoder, CommandPool, Device, Timeline};
+
+use crate::failure::{Failure, Result};
+use crate::frame_times::FrameTimes;
+
+/// Frames in the graph.
+const GRAPH: usize = 120;
+
+/// What the panel says besides the engine's numbers.
+pub struct Panel<'a> {
+    /// The engine's numbers.
+    pub stats: &'a Stats,
+    /// Times of the frames so far.
+    pub times: &'a FrameTimes,
+    /// Pixels of the image.
+    pub extent: [u32; 2],
+    /// Pixels a point.
+    pub scale: f32,
+    /// Speed of the camera, metres a second.
+    pub speed: f32,
+}
+
+/// egui and what draws it.
+pub struct Overlay {
+    device: Arc<Device>,
+    // `Option`, so that it can be dropped after the GPU is done with it.
+    renderer: Option<Renderer<egui_ash_renderer::allocator::DefaultAllocator>>,
+    uploads: CommandPool,
+    context: egui::Context,
+    shapes: Vec<ClippedPrimitive>,
+    scale: f32,
+}
+
+fn failed(error: RendererError) -> Failure {
+    Failure::failed(format!("the overlay cannot be drawn: {error}"))
+}
+
+impl Overlay {
+    /// An overlay for swapchain images of a format.
+    ///
+    /// # Errors
+    /// When the driver refuses its pipeline or has no memory.
+    pub fn new(device: &Arc<Device>, format: vk::Format, frames_in_flight: usize) -> Result<Self> {
+        let mode = RenderMode::DynamicRendering(DynamicRendering {
+            color_attachment_format: format,
+            depth_attachment_format: None,
+            stencil_attachment_format: None,
+        });
+        let options = Options { in_flight_frames: frames_in_flight.max(1), ..Options::default() };
+        let renderer = Renderer::with_default_allocator(
+            device.instance().raw(),
+            device.physical(),
+            device.raw().clone(),
+            mode,
+            options,
+        )
+        .map_err(failed)?;
+        let context = egui::Context::default();
+        context.set_visuals(egui::Visuals::dark());
+        Ok(Self {
+            device: device.clone(),
+            renderer: Some(renderer),
+            uploads: CommandPool::new(device, Timeline::Graphics)?,
+            context,
+            shapes: Vec::new(),
+            scale: 1.0,
+        })
+    }
+
+    /// Lays the panel out, and uploads what is new in its font.
+    ///
+    /// # Errors
+    /// When the device has no memory or is lost.
+    pub fn prepare(&mut self, panel: &Panel<'_>) -> Result<()> {
+        self.scale = panel.scale.max(0.5);
+        self.context.set_pixels_per_point(self.scale);
+        let [width, height] = panel.extent.map(|side| side as f32 / self.scale);
+        let input = egui::RawInput {
+            screen_rect: Some(egui::Rect::from_min_size(pos2(0.0, 0.0), vec2(width, height))),
+            ..Default::default()
+        };
+        let mut output = self.context.run_ui(input, |ui| show(ui.ctx(), panel));
+        // Taken out at once: egui holds what is dropped unapplied for a mistake, also after an error.
+        let set = std::mem::take(&mut output.textures_delta.set);
+        let free = std::mem::take(&mut output.textures_delta.free);
+        if !(set.is_empty() && free.is_empty())
+            && let Some(renderer) = &mut self.renderer
+        {
+            // Rare: the font's texture grows when a new glyph is seen. Frames in flight still read it.
+            self.device.wait_idle()?;
+            let (queue, _) = self.device.raw_graphics_queue();
+            for (id, deltas) in &set {
+                for delta in deltas {
+                    renderer.set_texture(queue, self.uploads.raw(), *id, delta).map_err(failed)?;
+                }
+            }
+            for id in &free {
+                renderer.free_texture(*id).map_err(failed)?;
+            }
+        }
+        self.shapes = self.context.tessellate(std::mem::take(&mut output.shapes), output.pixels_per_point);
+        Ok(())
+    }
+
+    /// Records what was prepared, over the colour attachment.
+    ///
+    /// # Errors
+    /// When the device has no memory.
+    pub fn record(
+        &mut self,
+        encoder: &mut CommandEncoder,
+        view: vk::ImageView,
+        extent: [u32; 2],
+    ) -> Result<()> {
+        let Some(renderer) = &mut self.renderer else { return Ok(()) };
+        let size = vk::Extent2D { width: extent[0], height: extent[1] };
+        encoder.begin_label("Overlay");
+        encoder.begin_rendering_over(extent, view);
+        let drawn = renderer.cmd_draw(encoder.raw(), size, self.scale, &self.shapes);
+        encoder.end_rendering();
+        encoder.end_label();
+        drawn.map_err(failed)
+    }
+}
+
+impl Drop for Overlay {
+    fn drop(&mut self) {
+        // The renderer destroys its objects at once, so the GPU must be done with them.
+        match self.device.wait_idle() {
+            Ok(()) => drop(self.renderer.take()),
+            Err(error) => {
+                log::warn!("the overlay was left to the driver: {error}");
+                std::mem::forget(self.renderer.take());
+            }
+        }
+    }
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+}
+
+fn show(context: &egui::Context, panel: &Panel<'_>) {
+    let frame = egui::Frame::new()
+        .fill(Color32::from_black_alpha(170))
+        .corner_radius(4.0)
+        .inner_margin(egui::Margin::same(8));
+    egui::Area::new(egui::Id::new("panel")).anchor(Align2::LEFT_TOP, vec2(8.0, 8.0)).show(context, |ui| {
+        frame.show(ui, |ui| {
+            ui.set_width(300.0);
+            lines(panel).iter().for_each(|line| {
+                ui.label(RichText::new(line).monospace().size(12.0).color(Color32::WHITE));
+            });
+            graph(ui, panel.times);
+            let keys =
+                "WASD QE fly, right mouse looks, Shift fast, wheel speed\nF1 panel, F2 screenshot, Esc quits";
+            ui.label(RichText::new(keys).monospace().size(9.0).color(Color32::LIGHT_GRAY));
+        });
+    });
+}
+
+fn lines(panel: &Panel<'_>) -> Vec<String> {
+    let (stats, sparse) = (panel.stats, &panel.stats.sparse);
+    let (mut sum, mut count) = (0.0, 0u32);
+    panel.times.last(30).for_each(|ms| {
+        sum += ms;
+        count += 1;
+    });
+    let mean = sum / f64::from(count.max(1));
+    vec![
+        format!("{} (tier {})", stats.device.name, stats.device.sparse_tier),
+        format!("{}x{}  {mean:.2} ms  {:.0} fps", panel.extent[0], panel.extent[1], 1e3 / mean.max(1e-3)),
+        format!("{} triangles, {:.0} m/s", stats.gpu_scene.triangles_drawn, panel.speed),
+        format!(
+            "{} {} of {} reserved",
+            if sparse.fallback { "fallback" } else { "committed" },
+            mib(sparse.committed_bytes),
+            mib(sparse.reserved_bytes)
+        ),
+        format!("{} chunks, {} cached, {} binds", sparse.chunks, sparse.cached_chunks, sparse.binds),
+        format!(
+            "{} grows, {} shrinks, memory {}",
+            sparse.grows,
+            sparse.shrinks,
+            mib(stats.memory.usage_bytes)
+        ),
+    ]
+}
+
+/// The last frame times, scaled to the longest.
+fn graph(ui: &mut egui::Ui, times: &FrameTimes) {
+    let (response, painter) = ui.allocate_painter(vec2(300.0, 40.0), egui::Sense::hover());
+    let rect = response.rect;
+    painter.rect_filled(rect, 2.0, Color32::from_black_alpha(120));
+    let last: Vec<f64> = times.last(GRAPH).collect();
+    let longest = last.iter().copied().fold(1.0, f64::max);
+    let points: Vec<_> = last
+        .iter()
+        .enumerate()
+        .map(|(i, ms)| {
+            let x = rect.left() + rect.width() * i as f32 / (GRAPH - 1) as f32;
+            pos2(x, rect.bottom() - rect.height() * (ms / longest) as f32)
+        })
+        .collect();
+    if points.len() > 1 {
+        painter.line(points, Stroke::new(1.0, Color32::from_rgb(120, 220, 140)));
+    }
+    let text = format!("{longest:.1} ms");
+    painter.text(rect.right_top(), Align2::RIGHT_TOP, text, egui::FontId::monospace(9.0), Color32::GRAY);
+}

@@ -1,0 +1,60 @@
+//! Scenes: what each demo draws, and where its camera flies.
+
+mod terrain;
+mod terrain_flight;
+
+pub use terrain::TerrainScene;
+
+use vasa::Engine;
+use vasa::render::View;
+use vasa::scene::Camera;
+
+use crate::failure::Result;
+use crate::knobs::Settings;
+use crate::progress::Progress;
+
+/// One demo's world.
+pub trait Scene {
+    /// Name, as on the command line and in `stats.json`.
+    fn name(&self) -> &'static str;
+
+    /// Reads files and prepares what needs no device, so that bad input is known before a window opens.
+    ///
+    /// # Errors
+    /// A line that names the file and says what to do.
+    fn load(&mut self, progress: &Progress) -> Result<()>;
+
+    /// Puts everything into the engine's scene.
+    ///
+    /// # Errors
+    /// When the device has no memory.
+    fn build(&mut self, engine: &mut Engine, settings: &Settings, progress: &Progress) -> Result<()>;
+
+    /// The scripted camera at a share of the flight, from 0 to 1.
+    fn flight(&self, share: f32) -> Camera;
+
+    /// Height of the ground in metres, for cameras flown by hand.
+    fn ground(&self, x: f32, z: f32) -> f32;
+
+    /// A good speed for flying by hand, metres a second.
+    fn speed(&self) -> f32;
+
+    /// What is seen by a camera at a time in seconds.
+    fn view(&self, settings: &Settings, camera: Camera, time: f32) -> View;
+}
+
+/// Share of the flight at a frame: the last frame ends it, whatever the number of frames.
+pub fn share_of(frame: u32, frames: u32) -> f32 {
+    if frames <= 1 { 1.0 } else { frame as f32 / (frames - 1) as f32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_frame_is_the_end_of_the_flight() {
+        assert_eq!(share_of(0, 1), 1.0);
+        assert_eq!((share_of(0, 120), share_of(119, 120)), (0.0, 1.0));
+    }
+}

@@ -1,0 +1,171 @@
+//! The terrain demo: a height map from a file, its ground, light and rocks.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use vasa::Engine;
+use vasa::render::{Atmosphere, View};
+use vasa::scene::Camera;
+use vasa::scene::terrain::heightmap::{HeightMap, HeightMapOptions};
+use vasa::scene::terrain::surface::Surface;
+use vasa::scene::terrain::{Terrain, TerrainDesc};
+
+use super::Scene;
+use super::terrain_flight::TerrainFlight;
+use crate::assets;
+use crate::cli::TerrainArgs;
+use crate::failure::{Failure, Result};
+use crate::knobs::Settings;
+use crate::progress::Progress;
+
+/// The elevation data that comes with the repository.
+const DEM: &str = "anatolia_srtm3.tif";
+
+/// A landscape.
+#[derive(Debug)]
+pub struct TerrainScene {
+    file: Option<PathBuf>,
+    options: HeightMapOptions,
+    exaggerate: f32,
+    grow: bool,
+    seed: u32,
+    ground: Option<Ground>,
+}
+
+#[derive(Debug)]
+struct Ground {
+    surface: Arc<Surface>,
+    lowest: f32,
+    flight: TerrainFlight,
+    /// Share of the flight at which it begins.
+    begin: f32,
+}
+
+impl TerrainScene {
+    /// The scene that the arguments name; reads nothing yet.
+    pub fn new(args: &TerrainArgs) -> Self {
+        Self {
+            file: args.dem.clone(),
+            options: HeightMapOptions { pixel_size: args.pixel_size, ..HeightMapOptions::default() },
+            exaggerate: args.exaggerate,
+            grow: args.grow,
+            seed: args.common.seed,
+            ground: None,
+        }
+    }
+
+    fn ground_or_fail(&self) -> Result<&Ground> {
+        self.ground.as_ref().ok_or_else(|| Failure::failed("the terrain was built before it was loaded"))
+    }
+}
+
+impl Scene for TerrainScene {
+    fn name(&self) -> &'static str {
+        "terrain"
+    }
+
+    fn load(&mut self, progress: &Progress) -> Result<()> {
+        let path = match &self.file {
+            Some(path) => path.clone(),
+            None => assets::find(DEM)?,
+        };
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        progress.step(&format!("reading {name}"));
+        let map = HeightMap::open_with(&path, self.options, &mut |share| progress.share(share))
+            .map_err(Failure::failed)?;
+        let (low, high) = map.height_range();
+        let (east, north) = map.pixel_size_metres;
+        log::info!(
+            "{name}: {} x {} samples of {east:.1} x {north:.1} m, {low:.0} to {high:.0} m, {} filled",
+            map.width,
+            map.height,
+            map.filled
+        );
+        progress.step("shaping the ground");
+        let surface = Arc::new(Surface::new(&map, self.exaggerate));
+        let flight = TerrainFlight::plan(&surface, Atmosphere::morning().sun);
+        let begin = if self.grow { last_descent(&flight, &surface) } else { 0.0 };
+        self.ground = Some(Ground { surface, lowest: low * self.exaggerate, flight, begin });
+        Ok(())
+    }
+
+    fn build(&mut self, engine: &mut Engine, settings: &Settings, progress: &Progress) -> Result<()> {
+        progress.step("computing light and shadow");
+        let ground = self.ground_or_fail()?;
+        let sun = Atmosphere::sun_at(settings.sun_azimuth, settings.sun_elevation);
+        let desc = TerrainDesc {
+            quads: settings.terrain_quads,
+            reach: settings.terrain_reach,
+            rock_distance: settings.terrain_rocks,
+            seed: self.seed,
+            ..TerrainDesc::new(sun)
+        };
+        let terrain = Terrain::new(engine.device(), ground.surface.clone(), &desc)?;
+        engine.scene_mut().set_terrain(Some(terrain))?;
+        progress.share(1.0);
+        Ok(())
+    }
+
+    fn flight(&self, share: f32) -> Camera {
+        self.ground.as_ref().map_or_else(Camera::default, |ground| {
+            ground.flight.camera(ground.begin + share * (1.0 - ground.begin))
+        })
+    }
+
+    fn ground(&self, x: f32, z: f32) -> f32 {
+        self.ground.as_ref().map_or(0.0, |ground| ground.surface.height(x, z, 0.0))
+    }
+
+    fn speed(&self) -> f32 {
+        self.ground.as_ref().map_or(10.0, |ground| ground.surface.half_extent().min_element() * 0.01)
+    }
+
+    fn view(&self, settings: &Settings, camera: Camera, time: f32) -> View {
+        let atmosphere = Atmosphere {
+            sun: Atmosphere::sun_at(settings.sun_azimuth, settings.sun_elevation),
+            exposure: settings.exposure,
+            haze_density: 1.0 / (settings.haze_kilometres * 1000.0),
+            haze_base: self.ground.as_ref().map_or(0.0, |ground| ground.lowest),
+            ..Atmosphere::morning()
+        };
+        View { camera: Camera { fov_y: settings.field_of_view.to_radians(), ..camera }, atmosphere, time }
+    }
+}
+
+/// Where the last descent begins, as a share of the flight: what `--grow` shows alone.
+fn last_descent(flight: &TerrainFlight, surface: &Surface) -> f32 {
+    let clearance = |u: f32| {
+        let at = flight.camera(u).position;
+        at.y - surface.base_height(at.x, at.z)
+    };
+    let steps = (100..=190).map(|i| i as f32 / 200.0);
+    steps.max_by(|a, b| clearance(*a).total_cmp(&clearance(*b))).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_descent_begins_high_and_ends_low() {
+        let side = 128;
+        let heights = (0..side * side).map(|i| 300.0 * ((i % side) as f32 * 0.11).sin()).collect();
+        let map = HeightMap {
+            width: side,
+            height: side,
+            heights,
+            pixel_size_metres: (60.0, 60.0),
+            filled: 0,
+            georeferenced: true,
+        };
+        let surface = Surface::new(&map, 1.0);
+        let flight = TerrainFlight::plan(&surface, Atmosphere::morning().sun);
+        let clearance = |u: f32| {
+            let at = flight.camera(u).position;
+            at.y - surface.base_height(at.x, at.z)
+        };
+        let begin = last_descent(&flight, &surface);
+        assert!(begin > 0.4 && begin < 0.96);
+        assert!(clearance(begin) > 4.0 * clearance(1.0), "{} to {}", clearance(begin), clearance(1.0));
+    }
+}

@@ -1,0 +1,96 @@
+//! Small scenes that tests draw.
+
+use std::sync::Arc;
+
+use glam::Vec3;
+use vasa::render::{Atmosphere, RenderOptions, View};
+use vasa::scene::geometry::MeshVertex;
+use vasa::scene::gpu_scene::{InstanceDesc, Primitive};
+use vasa::scene::terrain::heightmap::HeightMap;
+use vasa::scene::terrain::surface::Surface;
+use vasa::scene::terrain::{Terrain, TerrainDesc};
+use vasa::scene::{Camera, MeshData};
+use vasa::sparse::SparseKnobs;
+use vasa::vk::Device;
+use vasa::{Engine, PresentTarget};
+
+/// Size of the pictures.
+pub const EXTENT: [u32; 2] = [160, 90];
+
+/// An engine on a device, with one sample a pixel.
+pub fn engine(device: &Arc<Device>, frames_in_flight: usize) -> Engine {
+    let render = RenderOptions { samples: 1, ..Default::default() };
+    Engine::on_device(device.clone(), SparseKnobs::default(), render, frames_in_flight, 8 << 20).unwrap()
+}
+
+/// A view in the morning.
+pub fn view(camera: Camera) -> View {
+    View { camera, atmosphere: Atmosphere::morning(), time: 0.0 }
+}
+
+/// Draws a frame without a window.
+pub fn draw(engine: &mut Engine, camera: Camera) {
+    engine.render(&view(camera), EXTENT, None::<PresentTarget<'_>>).unwrap();
+}
+
+/// A cube of side 2.
+pub fn cube() -> MeshData {
+    let mut mesh = MeshData::default();
+    for axis in 0..3 {
+        for sign in [-1.0f32, 1.0] {
+            let (mut normal, mut u, mut v) = ([0.0; 3], [0.0; 3], [0.0; 3]);
+            normal[axis] = sign;
+            u[(axis + 1) % 3] = sign;
+            v[(axis + 2) % 3] = 1.0;
+            let (n, u, v) = (Vec3::from(normal), Vec3::from(u), Vec3::from(v));
+            let first = mesh.vertices.len() as u32;
+            for (a, b) in [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)] {
+                mesh.vertices.push(MeshVertex::new((n + u * a + v * b).into(), normal));
+            }
+            mesh.indices.extend([0, 1, 2, 0, 2, 3].map(|i| first + i));
+        }
+    }
+    mesh
+}
+
+/// An instance that stands somewhere.
+pub fn placed(primitive: Primitive, at: Vec3, scale: f32) -> InstanceDesc {
+    let transform = [[scale, 0.0, 0.0, at.x], [0.0, scale, 0.0, at.y], [0.0, 0.0, scale, at.z]];
+    InstanceDesc { primitive, transform, tint: [1.0; 3], random: 0.5, fades: false }
+}
+
+/// Hills of an odd, not square size, from sines: no file needed.
+pub fn hills() -> Arc<Surface> {
+    let (width, height) = (83u32, 61u32);
+    let heights = (0..width * height)
+        .map(|i| {
+            let (x, z) = ((i % width) as f32, (i / width) as f32);
+            700.0 + 180.0 * (x * 0.21).sin() * (z * 0.17).cos() + 60.0 * (x * 0.53 + z * 0.41).sin()
+        })
+        .collect();
+    let map = HeightMap {
+        width,
+        height,
+        heights,
+        pixel_size_metres: (40.0, 55.0),
+        filled: 0,
+        georeferenced: false,
+    };
+    Arc::new(Surface::new(&map, 1.0))
+}
+
+/// Puts the hills into an engine's scene.
+pub fn add_hills(engine: &mut Engine, surface: &Arc<Surface>) {
+    let desc =
+        TerrainDesc { rock_distance: 250.0, threads: 2, ..TerrainDesc::new(Atmosphere::morning().sun) };
+    let terrain = Terrain::new(engine.device(), surface.clone(), &desc).unwrap();
+    engine.scene_mut().set_terrain(Some(terrain)).unwrap();
+}
+
+/// A flight over the hills: down, up and down again. `u` from 0 to 1.
+pub fn flight(surface: &Surface, u: f32) -> Camera {
+    let (x, z) = (-1200.0 + 2400.0 * u, 900.0 - 1500.0 * u);
+    let above = 30.0 + 1400.0 * (u * std::f32::consts::TAU * 1.5).sin().powi(2);
+    let eye = Vec3::new(x, surface.height(x, z, 0.0) + above, z);
+    Camera::looking_at(eye, eye + Vec3::new(600.0, -180.0 - above * 0.4, -500.0))
+}

@@ -1,0 +1,128 @@
+//! Terrain chunks: the vertices that the GPU makes are those of the CPU, and neighbours share their bits.
+
+use std::collections::HashMap;
+
+use vasa::Engine;
+use vasa::scene::terrain::lod::Node;
+use vasa_tests::harness::{Harness, on_device};
+use vasa_tests::scenes::{self, add_hills, draw, flight, hills};
+
+/// Heights of every chunk, own and parent's, from the GPU.
+fn heights(h: &Harness, engine: &Engine) -> HashMap<Node, Vec<[f32; 2]>> {
+    let scene = engine.scene();
+    let terrain = scene.terrain().unwrap();
+    let side = terrain.lod_params().quads + 1;
+    let buffer = scene.geometry().vertices().buffer();
+    let words = h.read(buffer, 0, scene.geometry().vertices().committed(), &[]);
+    let chunk = |first: u32| {
+        let words = &words[first as usize..][..(side * side * 2) as usize];
+        words.chunks_exact(2).map(|pair| [f32::from_bits(pair[0]), f32::from_bits(pair[1])]).collect()
+    };
+    terrain.chunk_vertices(scene.geometry()).into_iter().map(|(node, first)| (node, chunk(first))).collect()
+}
+
+#[test]
+fn chunk_vertices_are_those_of_the_cpu() {
+    on_device(|h| {
+        let surface = hills();
+        let mut engine = scenes::engine(&h.device, 2);
+        add_hills(&mut engine, &surface);
+        draw(&mut engine, flight(&surface, 0.1));
+        let params = *engine.scene().terrain().unwrap().lod_params();
+        let half = surface.half_extent();
+        let side = params.quads + 1;
+        let all = heights(h, &engine);
+        assert!(all.len() > 30, "only {} chunks", all.len());
+        let mut worst = 0f32;
+        for (node, vertices) in &all {
+            let [x0, z0] = node.corner(&params);
+            let cell = params.cell_size(node.level);
+            for (index, [own, parent]) in vertices.iter().enumerate() {
+                let (i, j) = (index as u32 % side, index as u32 / side);
+                let at = |i: u32, j: u32, cell: f32| {
+                    let x = (x0 + i as f32 * params.cell_size(node.level)).clamp(-half.x, half.x);
+                    let z = (z0 + j as f32 * params.cell_size(node.level)).clamp(-half.y, half.y);
+                    surface.height(x, z, cell)
+                };
+                worst = worst.max((own - at(i, j, cell)).abs());
+                worst = worst.max((parent - at(i - i % 2, j - j % 2, cell * 2.0)).abs());
+            }
+        }
+        assert!(worst < 0.02, "GPU and CPU differ by {worst} m");
+    });
+}
+
+#[test]
+fn neighbours_share_the_bits_of_their_edges() {
+    on_device(|h| {
+        let surface = hills();
+        let mut engine = scenes::engine(&h.device, 2);
+        add_hills(&mut engine, &surface);
+        draw(&mut engine, flight(&surface, 0.1));
+        let params = *engine.scene().terrain().unwrap().lod_params();
+        let side = params.quads + 1;
+        let all = heights(h, &engine);
+        // Every vertex by its place and the cells that its height is for: own ones, and parents' on even vertices.
+        let mut seen: HashMap<([u32; 2], u32), u32> = HashMap::new();
+        let mut shared = 0;
+        for (node, vertices) in &all {
+            let [x0, z0] = node.corner(&params);
+            for (index, [own, parent]) in vertices.iter().enumerate() {
+                let (i, j) = (index as u32 % side, index as u32 / side);
+                let place = |i: u32, j: u32| {
+                    let cell = params.cell_size(node.level);
+                    [x0 + i as f32 * cell, z0 + j as f32 * cell].map(|f| (f + 0.0).to_bits())
+                };
+                for (place, level, height) in
+                    [(place(i, j), node.level, own), (place(i - i % 2, j - j % 2), node.level + 1, parent)]
+                {
+                    let bits = *seen.entry((place, level)).or_insert(height.to_bits());
+                    assert_eq!(bits, height.to_bits(), "{node:?} vertex {i} {j}: a crack");
+                    shared += 1;
+                }
+            }
+        }
+        assert!(shared > seen.len() + 1000, "too few shared vertices to mean anything");
+    });
+}
+
+#[test]
+fn chunks_enter_and_leave_and_buffers_follow() {
+    on_device(|h| {
+        let surface = hills();
+        let mut engine = scenes::engine(&h.device, 2);
+        add_hills(&mut engine, &surface);
+        let mut committed = Vec::new();
+        let mut chunks = Vec::new();
+        for frame in 0..120 {
+            draw(&mut engine, flight(&surface, frame as f32 / 119.0));
+            committed.push(engine.scene().geometry().vertices().committed());
+            chunks.push(engine.scene().terrain().unwrap().chunk_count());
+        }
+        let (least, most) = (chunks.iter().min().unwrap(), chunks.iter().max().unwrap());
+        assert!(*most > 2 * *least, "the flight changes too little: {least} to {most} chunks");
+        let rises = committed.windows(2).filter(|w| w[1] > w[0]).count();
+        let falls = committed.windows(2).filter(|w| w[1] < w[0]).count();
+        assert!(rises >= 2 && falls >= 2, "{rises} rises, {falls} falls of {committed:?}");
+        let stats = engine.stats().sparse;
+        assert!(
+            stats.max_bind_calls_per_frame <= 1,
+            "{} binds calls in one frame",
+            stats.max_bind_calls_per_frame
+        );
+        if h.in_place() {
+            assert!(stats.bind_calls > 0);
+        }
+        // What is there is right, wherever compaction moved it.
+        let params = *engine.scene().terrain().unwrap().lod_params();
+        let side = params.quads + 1;
+        for (node, vertices) in heights(h, &engine) {
+            let [x, z] = node.corner(&params);
+            let half = surface.half_extent();
+            let (x, z) = (x.clamp(-half.x, half.x), z.clamp(-half.y, half.y));
+            let expected = surface.height(x, z, params.cell_size(node.level));
+            assert!((vertices[0][0] - expected).abs() < 0.02, "{node:?} holds another chunk's vertices");
+            assert_eq!(vertices.len(), (side * side) as usize);
+        }
+    });
+}
