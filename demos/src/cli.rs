@@ -98,7 +98,7 @@ pub struct TerrainArgs {
     #[arg(long)]
     pub grow: bool,
     /// Heights are multiplied by this
-    #[arg(long, value_name = "F", default_value_t = 1.6, value_parser = exaggeration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "F", default_value_t = vasa::scene::terrain::EXAGGERATION, value_parser = exaggeration, allow_hyphen_values = true)]
     pub exaggerate: f32,
     /// Side of a pixel of the height map in metres, instead of what the file says
     #[arg(long, value_name = "M", value_parser = positive, allow_hyphen_values = true)]

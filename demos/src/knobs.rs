@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::str::FromStr;
 
-use vasa::render::RenderOptions;
+use vasa::render::{Atmosphere, RenderOptions};
+use vasa::scene::terrain::TerrainDesc;
 use vasa::sparse::{ChunkPolicy, SparseKnobs};
 use vasa::vk::SparseQueuePolicy;
 
@@ -45,6 +46,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
+        let (morning, terrain) = (Atmosphere::morning(), TerrainDesc::new(Atmosphere::morning().sun));
         Self {
             sparse: SparseKnobs::default(),
             sparse_queue: SparseQueuePolicy::default(),
@@ -52,13 +54,13 @@ impl Default for Settings {
             frames_in_flight: 2,
             upload_bytes: 32 << 20,
             vsync: true,
-            terrain_quads: 32,
-            terrain_reach: 1.8,
-            terrain_rocks: 700.0,
-            sun_azimuth: 118.0,
-            sun_elevation: 17.0,
-            exposure: 1.0,
-            haze_kilometres: 42.0,
+            terrain_quads: terrain.quads,
+            terrain_reach: terrain.reach,
+            terrain_rocks: terrain.rock_distance,
+            sun_azimuth: Atmosphere::MORNING_SUN.0,
+            sun_elevation: Atmosphere::MORNING_SUN.1,
+            exposure: morning.exposure,
+            haze_kilometres: (1.0 / morning.haze_density / 1000.0).round(),
             field_of_view: 50.0,
         }
     }

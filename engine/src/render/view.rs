@@ -24,10 +24,13 @@ pub struct Atmosphere {
 }
 
 impl Atmosphere {
+    /// Azimuth and elevation of the morning's sun, in degrees, for [`Atmosphere::sun_at`].
+    pub const MORNING_SUN: (f32, f32) = (118.0, 15.0);
+
     /// A clear morning: the sun low in the south-east.
     pub fn morning() -> Self {
         Self {
-            sun: Self::sun_at(118.0, 15.0),
+            sun: Self::sun_at(Self::MORNING_SUN.0, Self::MORNING_SUN.1),
             sun_colour: Vec3::new(3.9, 2.86, 1.78),
             sky_colour: Vec3::new(0.235, 0.43, 0.86),
             haze_density: 1.0 / 18_000.0,

@@ -40,6 +40,26 @@ pub(super) struct Queues {
     pub(super) transfer: Queue,
 }
 
+impl Queues {
+    /// The queues of a plan; roles that share a queue share its lock.
+    ///
+    /// # Safety
+    /// The device was made with these queues.
+    unsafe fn new(raw: &ash::Device, plan: &QueuePlan) -> Self {
+        let choose = |choice: QueueChoice| {
+            // SAFETY: the caller's promise.
+            Queue::new(unsafe { raw.get_device_queue(choice.family, choice.index) }, choice.family)
+        };
+        let graphics = choose(plan.graphics);
+        let same =
+            |choice: QueueChoice| if choice == plan.graphics { graphics.clone() } else { choose(choice) };
+        let transfer = same(plan.transfer);
+        let sparse =
+            plan.sparse.map(|choice| if choice == plan.transfer { transfer.clone() } else { same(choice) });
+        Self { graphics: graphics.clone(), sparse, transfer }
+    }
+}
+
 /// An open Vulkan device. Handles made from it keep it alive; it is destroyed after the last of them.
 pub struct Device {
     pub(super) instance: Arc<Instance>,
@@ -135,17 +155,8 @@ impl Device {
         let (physical, capabilities) = all.swap_remove(chosen);
         let plan = queue_policy::plan(&capabilities, options.sparse_queue).map_err(Error::Other)?;
         let raw = create(instance, physical, &capabilities, &plan)?;
-        let choose = |choice: QueueChoice| {
-            // SAFETY: the family and index were just created with the device.
-            Queue::new(unsafe { raw.get_device_queue(choice.family, choice.index) }, choice.family)
-        };
-        let graphics = choose(plan.graphics);
-        let same =
-            |choice: QueueChoice| if choice == plan.graphics { graphics.clone() } else { choose(choice) };
-        let transfer = same(plan.transfer);
-        let sparse =
-            plan.sparse.map(|choice| if choice == plan.transfer { transfer.clone() } else { same(choice) });
-        let queues = Queues { graphics: graphics.clone(), sparse, transfer };
+        // SAFETY: the device was made with the queues of this plan.
+        let queues = unsafe { Queues::new(&raw, &plan) };
         Self::assemble(
             instance.clone(),
             physical,
@@ -209,17 +220,8 @@ impl Device {
         }
         // An extension that the application may not have enabled.
         capabilities.optional.memory_priority = false;
-        let choose = |choice: QueueChoice| {
-            // SAFETY: the caller says that the device owns this queue.
-            Queue::new(unsafe { raw.get_device_queue(choice.family, choice.index) }, choice.family)
-        };
-        let graphics = choose(plan.graphics);
-        let same =
-            |choice: QueueChoice| if choice == plan.graphics { graphics.clone() } else { choose(choice) };
-        let transfer = same(plan.transfer);
-        let sparse =
-            plan.sparse.map(|choice| if choice == plan.transfer { transfer.clone() } else { same(choice) });
-        let queues = Queues { graphics: graphics.clone(), sparse, transfer };
+        // SAFETY: the device was made with the queues of this plan.
+        let queues = unsafe { Queues::new(&raw, &plan) };
         Self::assemble(instance, physical, raw, false, capabilities, plan, queues, None)
     }
 

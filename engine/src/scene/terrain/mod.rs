@@ -65,7 +65,7 @@ impl TerrainDesc {
     /// The usual terrain under a sun in that direction.
     pub fn new(sun: Vec3) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { sun: sun.normalize_or(Vec3::Y), quads: 32, reach: 1.8, rock_distance: 700.0, seed: 1, threads }
+        Self { sun: sun.normalize_or(Vec3::Y), quads: 32, reach: 1.6, rock_distance: 700.0, seed: 1, threads }
     }
 }
 
