@@ -1,6 +1,6 @@
 //! One device a test: opened, used, and checked at the end.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ash::vk::{AccessFlags2, BufferUsageFlags, PipelineStageFlags2};
 use vasa::sparse::{SparseKnobs, SparseMemory};
@@ -67,7 +67,19 @@ impl Drop for Watch {
     }
 }
 
+/// Keeps one instance for the whole process. Every test makes and drops its own; with the last one the loader would
+/// unload the driver, and some drivers (NVIDIA 580) cannot be loaded again after a few dozen times, or crash threads
+/// that are just ending.
+pub fn keep_driver_loaded() {
+    static KEPT: OnceLock<Option<Arc<Instance>>> = OnceLock::new();
+    KEPT.get_or_init(|| {
+        let options = InstanceOptions { validation: vk::Validation::Off, ..Default::default() };
+        Instance::new(options).ok()
+    });
+}
+
 fn open(settings: &Settings) -> vk::Result<(Arc<Instance>, Arc<Device>)> {
+    keep_driver_loaded();
     let entry = hooks::entry().map_err(vk::Error::LoaderMissing)?;
     let instance = Instance::new(InstanceOptions { entry: Some(entry), ..settings.instance() })?;
     let device = Device::open(&instance, &settings.device())?;

@@ -12,9 +12,21 @@ fn is_out_of_memory(error: &Error) -> bool {
     matches!(error, Error::Vulkan(error) if error.is_out_of_memory())
 }
 
+/// The fallback on a GPU takes its buffers out of large blocks, where nothing is left to refuse.
+fn fits_into_the_static_heap(h: &vasa_tests::Harness) -> bool {
+    let fits = !h.in_place() && !h.is_software();
+    if fits {
+        h.skip("the static heap's blocks have room: no allocation can be refused");
+    }
+    fits
+}
+
 #[test]
 fn running_out_of_memory_half_way_changes_nothing() {
     on_device(|h| {
+        if fits_into_the_static_heap(h) {
+            return;
+        }
         let sparse = h.small_chunks();
         let mut buffer = storage(&sparse, "Half", 100 * MIB);
         let pattern = Pattern::new(1);
@@ -41,6 +53,9 @@ fn running_out_of_memory_half_way_changes_nothing() {
 #[test]
 fn running_out_of_memory_leaves_the_commit_before_it_pending() {
     on_device(|h| {
+        if fits_into_the_static_heap(h) {
+            return;
+        }
         let sparse = h.small_chunks();
         let mut buffer = storage(&sparse, "Kept", 100 * MIB);
         assert!(buffer.commit(2 * MIB).unwrap());
@@ -58,6 +73,9 @@ fn running_out_of_memory_leaves_the_commit_before_it_pending() {
 #[test]
 fn ready_chunks_are_given_up_before_memory_is_said_to_be_out() {
     on_device(|h| {
+        if fits_into_the_static_heap(h) {
+            return;
+        }
         let sparse = h.small_chunks();
         let mut buffer = storage(&sparse, "Ready", 64 * MIB);
         resize(&sparse, &mut buffer, 4 * MIB);

@@ -122,8 +122,10 @@ fn reservations_share_the_address_space_and_a_refusal_names_the_holders() {
             assert_eq!(sparse.stats().reserved_bytes, all.iter().map(GrowableBuffer::capacity).sum::<u64>());
             return;
         }
-        if limits.max_buffer_size < space / 2 || space > 1 << 42 {
-            return h.skip("the address space is too large to fill with a few buffers");
+        if limits.max_buffer_size < space / 2 || !h.is_software() {
+            return h.skip(
+                "a GPU's driver has addresses for all devices of a process together and refuses first",
+            );
         }
         let half = space / 2 / TILE * TILE;
         let first = make("Terrain.Vertices", half).unwrap();

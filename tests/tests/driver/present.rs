@@ -32,6 +32,7 @@ struct Stage {
 /// Runs a test where headless surfaces exist. Afterwards no object may be left and no message said.
 fn on_stage(test: impl FnOnce(&mut Stage, Surface)) {
     let settings = Settings::from_environment();
+    vasa_tests::harness::keep_driver_loaded();
     let opened = Instance::new(InstanceOptions { headless_surface: true, ..settings.instance() }).and_then(
         |instance| {
             let surface = Surface::headless(&instance)?;
@@ -41,8 +42,10 @@ fn on_stage(test: impl FnOnce(&mut Stage, Surface)) {
     );
     let (instance, surface, device) = match opened {
         Ok(opened) => opened,
+        // A GPU's driver may have no headless surfaces; the software driver has.
+        Err(error @ vasa::vk::Error::Unsupported { .. }) => return settings.skip(&error.to_string()),
         Err(error) if settings.require_driver || settings.device.is_some() => {
-            panic!("a driver with headless surfaces is required: {error}")
+            panic!("a driver is required: {error}")
         }
         Err(error) => return settings.skip(&error.to_string()),
     };
