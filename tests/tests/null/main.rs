@@ -7,3 +7,4 @@ mod masks;
 mod queues;
 mod selection;
 mod settings;
+mod window;
