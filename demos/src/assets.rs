@@ -25,7 +25,11 @@ fn places() -> Vec<PathBuf> {
     if let Some(folder) = std::env::var_os("VASA_ASSETS").filter(|folder| !folder.is_empty()) {
         return vec![folder.into()];
     }
-    let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.join("assets")));
+    let program = std::env::current_exe().ok();
+    let folder = program.as_ref().and_then(|program| program.parent());
+    // Beside the program, or beside the `bin` folder it lies in.
+    let beside = folder.map(|folder| folder.join("assets"));
+    let above = folder.and_then(Path::parent).map(|folder| folder.join("assets"));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(|root| root.join("assets"));
-    [beside, Some("assets".into()), source].into_iter().flatten().collect()
+    [beside, above, Some("assets".into()), source].into_iter().flatten().collect()
 }

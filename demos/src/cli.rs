@@ -50,7 +50,7 @@ pub struct CommonArgs {
     /// Width and height in pixels
     #[arg(long, value_name = "WxH", default_value = "1280x720", allow_hyphen_values = true)]
     pub size: Size,
-    /// Folder for frame.png, stats.json and screenshots [default: target/demo/<scene>]
+    /// Folder for frame.png, stats.json and screenshots [default: target/demo/SCENE]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Seed of everything that is scattered

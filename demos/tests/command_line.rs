@@ -1,12 +1,17 @@
 //! The program as people and scripts use it: bad input is one line that says what to do, with the right exit
-//! status. Nothing here needs a Vulkan driver.
+//! status. What needs a Vulkan driver takes the one that the environment names.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+/// The program: where the environment says (a folder made by `cargo xtask dist`), or where cargo built it.
+fn program() -> PathBuf {
+    std::env::var_os("VASA_DEMOS").map_or_else(|| env!("CARGO_BIN_EXE_demos").into(), PathBuf::from)
+}
 
 /// Runs the program without display and without any Vulkan driver.
 fn demos(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_demos"))
+    Command::new(program())
         .args(arguments)
         .env_remove("DISPLAY")
         .env_remove("WAYLAND_DISPLAY")
@@ -128,4 +133,96 @@ fn help_is_complete() {
     ] {
         assert!(text.contains(flag), "{flag} is missing:\n{text}");
     }
+}
+
+/// Runs the program on the driver that the environment names, without display; `None` where there is none.
+fn on_a_driver(arguments: &[&str]) -> Option<Output> {
+    let headless = |command: &mut Command| {
+        for variable in ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"] {
+            command.env_remove(variable);
+        }
+    };
+    let mut devices = Command::new(program());
+    headless(&mut devices);
+    if !devices.arg("devices").output().unwrap().status.success() {
+        let required = std::env::var("VASA_REQUIRE_DRIVER").is_ok_and(|v| !v.is_empty() && v != "0");
+        assert!(!required, "VASA_REQUIRE_DRIVER is set and no device is usable");
+        println!("skipped: no usable Vulkan device");
+        return None;
+    }
+    let mut command = Command::new(program());
+    headless(&mut command);
+    Some(command.args(arguments).output().unwrap())
+}
+
+fn flight(out: &Path, more: &[&str]) -> Option<(Vec<u8>, serde_json::Value)> {
+    let mut arguments = vec!["terrain", "--headless", "--size", "64x36", "--out", out.to_str().unwrap()];
+    arguments.extend(more);
+    let output = on_a_driver(&arguments)?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let stats = std::fs::read_to_string(out.join("stats.json")).unwrap();
+    Some((std::fs::read(out.join("frame.png")).unwrap(), serde_json::from_str(&stats).unwrap()))
+}
+
+#[test]
+fn the_default_flight_grows_and_shrinks_and_is_the_same_every_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((picture, stats)) = flight(&folder.path().join("first"), &[]) else { return };
+    let number = |part: &str, key: &str| stats[part][key].as_u64().unwrap();
+    assert!(number("sparse", "committed_bytes_max") >= 48 << 20, "{}", stats["sparse"]);
+    assert!(number("sparse", "grows") >= 3 && number("sparse", "shrinks") >= 3, "{}", stats["sparse"]);
+    // Not only the steps of the scene's tables: the geometry itself comes and goes.
+    let resources = stats["sparse"]["resources"].as_array().unwrap();
+    let vertices = resources.iter().find(|r| r["name"] == "Geometry.Vertices").unwrap();
+    assert!(vertices["grows"].as_u64() >= Some(3) && vertices["shrinks"].as_u64() >= Some(3), "{vertices}");
+    assert!(number("sparse", "max_bind_calls_per_frame") <= 1);
+    assert_eq!(stats["validation_messages"], 0);
+    assert!(number("gpu_scene", "triangles_drawn") > 50_000 && number("gpu_scene", "rocks") > 100);
+    let again = flight(&folder.path().join("again"), &[]).unwrap();
+    assert!(again.0 == picture, "the same arguments gave another picture");
+    let (fallback, stats) = flight(&folder.path().join("fallback"), &["--fallback"]).unwrap();
+    assert!(fallback == picture, "sparse and --fallback gave different pictures");
+    assert_eq!((&stats["sparse"]["fallback"], &stats["sparse"]["bind_calls"]), (&true.into(), &0.into()));
+}
+
+#[test]
+fn extreme_sizes_are_drawn_or_refused_with_the_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let Some(output) =
+        on_a_driver(&["terrain", "--headless", "--size", "1x1", "--frames", "1", "--out", out])
+    else {
+        return;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let before = files(folder.path());
+    let huge = ["terrain", "--headless", "--size", "200000x200000", "--frames", "1", "--out", out];
+    let output = on_a_driver(&huge).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(error_of(&output).contains("at most"), "{}", error_of(&output));
+    assert_eq!(files(folder.path()), before, "nothing new, and nothing half-written");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_stops_cleanly() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    if on_a_driver(&["devices"]).is_none() {
+        return;
+    }
+    let mut child = Command::new(program())
+        .args(["terrain", "--headless", "--size", "64x36", "--frames", "100000", "--out"])
+        .arg(&out)
+        .stderr(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    // Long enough to be drawing on any machine; an interrupt while it still loads is as clean.
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130), "{status}");
+    assert!(!out.exists() || files(&out) == 0, "an interrupted run leaves no file");
 }

@@ -1,14 +1,12 @@
-//! A window with a mesh. Without a display it draws the same frames headless, and says so.
-//!
-//! `cargo run -p vasa --example mesh_window -- [--frames N]`
+//! A mesh in a window: `cargo run -p vasa --example mesh_window -- [--frames N]`.
+//! Without a display it draws the same frames headless, and says so.
 
 use std::sync::Arc;
 
 use glam::Vec3;
 use raw_window_handle::HasDisplayHandle;
 use vasa::render::{Atmosphere, View};
-use vasa::scene::gpu_scene::InstanceDesc;
-use vasa::scene::{Camera, MeshData, geometry::MeshVertex};
+use vasa::scene::{Camera, MeshData, gpu_scene::InstanceDesc};
 use vasa::vk::{Surface, Swapchain, SwapchainOptions};
 use vasa::{Engine, EngineOptions};
 use winit::application::ApplicationHandler;
@@ -16,46 +14,23 @@ use winit::event::WindowEvent;
 use winit::event_loop::{ActiveEventLoop, EventLoop};
 use winit::window::{Window, WindowId};
 
-type AnyError = Box<dyn std::error::Error>;
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-struct App {
-    frames: u32,
-    shown: Option<(Arc<Window>, Swapchain, Engine)>,
-}
-
-fn view(frame: u32) -> View {
-    let angle = frame as f32 * 0.01;
-    let camera = Camera::looking_at(Vec3::new(6.0 * angle.sin(), 3.0, 6.0 * angle.cos()), Vec3::ZERO);
-    View { camera, atmosphere: Atmosphere::morning(), time: frame as f32 / 60.0 }
-}
-
-/// A pyramid, and one instance of it.
-fn fill(engine: &mut Engine) -> vasa::Result<()> {
-    let (base, top) =
-        ([[-1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 0.0, -1.0]], [0.0, 1.5, 0.0]);
-    let mut mesh = MeshData::default();
-    for side in 0..4 {
-        let corners: [[f32; 3]; 3] = [base[side], base[(side + 1) % 4], top];
-        let [a, b, c] = corners.map(Vec3::from);
-        let normal = (b - a).cross(c - a).normalize().into();
-        mesh.vertices.extend(corners.map(|corner| MeshVertex::new(corner, normal)));
-    }
-    mesh.indices = (0..12).collect();
+fn fill(engine: &mut Engine) -> Result<()> {
     let scene = engine.scene_mut();
-    let mesh = scene.add_mesh(&mesh, [0.6, 0.45, 0.25], 0.8)?;
+    let mesh = scene.add_mesh(&MeshData::cuboid([1.0, 0.6, 1.4]), [0.6, 0.4, 0.2], 0.8)?;
     let primitive = scene.primitive(mesh)?;
-    let transform = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
-    scene.add_instances(&[InstanceDesc {
-        primitive,
-        transform,
-        tint: [1.0; 3],
-        random: 0.0,
-        fades: false,
-    }])?;
+    scene.add_instances(&[InstanceDesc::at(primitive, [0.0; 3], 1.0)])?;
     Ok(())
 }
 
-fn open(event_loop: &ActiveEventLoop) -> Result<(Arc<Window>, Swapchain, Engine), AnyError> {
+fn view(frame: u64) -> View {
+    let (sin, cos) = (frame as f32 * 0.01).sin_cos();
+    let camera = Camera::looking_at(Vec3::new(6.0 * sin, 3.0, 6.0 * cos), Vec3::ZERO);
+    View { camera, atmosphere: Atmosphere::morning(), time: frame as f32 / 60.0 }
+}
+
+fn open(event_loop: &ActiveEventLoop) -> Result<(Arc<Window>, Swapchain, Engine)> {
     let window = Arc::new(event_loop.create_window(Window::default_attributes().with_title("Vasa"))?);
     let mut options = EngineOptions::default();
     options.instance.display = Some(window.display_handle()?.as_raw());
@@ -63,19 +38,25 @@ fn open(event_loop: &ActiveEventLoop) -> Result<(Arc<Window>, Swapchain, Engine)
     let mut engine = Engine::new(options)?;
     fill(&mut engine)?;
     let surface = Surface::new(engine.device().instance(), window.clone())?;
-    let size = window.inner_size();
-    let swapchain = Swapchain::new(engine.device(), surface, size.into(), SwapchainOptions::default())?;
+    let size = window.inner_size().into();
+    let swapchain = Swapchain::new(engine.device(), surface, size, SwapchainOptions::default())?;
     Ok((window, swapchain, engine))
+}
+
+struct App {
+    frames: u64,
+    shown: Option<(Arc<Window>, Swapchain, Engine)>,
+    result: Result<()>,
 }
 
 impl ApplicationHandler for App {
     fn resumed(&mut self, event_loop: &ActiveEventLoop) {
         match open(event_loop) {
             Ok(shown) => self.shown = Some(shown),
-            Err(error) => {
-                eprintln!("error: {error}");
-                event_loop.exit();
-            }
+            Err(error) => self.result = Err(error),
+        }
+        if self.result.is_err() {
+            event_loop.exit();
         }
     }
 
@@ -85,10 +66,9 @@ impl ApplicationHandler for App {
             WindowEvent::CloseRequested => event_loop.exit(),
             WindowEvent::Resized(size) => swapchain.resize(size.into()),
             WindowEvent::RedrawRequested => {
-                let result = engine.render_to(swapchain, &view(engine.frame() as u32), None);
-                if result.inspect_err(|e| eprintln!("error: {e}")).is_err()
-                    || engine.frame() >= self.frames.into()
-                {
+                self.result =
+                    engine.render_to(swapchain, &view(engine.frame()), None).map(drop).map_err(Into::into);
+                if self.result.is_err() || engine.frame() >= self.frames {
                     event_loop.exit();
                 }
                 window.request_redraw();
@@ -98,25 +78,18 @@ impl ApplicationHandler for App {
     }
 }
 
-fn main() -> Result<(), AnyError> {
-    let arguments: Vec<String> = std::env::args().collect();
-    let frames = arguments.iter().position(|a| a == "--frames").and_then(|i| arguments.get(i + 1));
-    let frames = frames.map_or(Ok(u32::MAX), |n| n.parse())?;
-    match EventLoop::new() {
-        Ok(event_loop) => Ok(event_loop.run_app(&mut App { frames, shown: None })?),
-        Err(error) => {
-            println!("no window ({error}): drawing headless");
-            let mut engine = Engine::new(EngineOptions::default())?;
-            fill(&mut engine)?;
-            for frame in 0..frames.min(60) {
-                engine.render(&view(frame), [640, 360], None)?;
-            }
-            println!(
-                "{} instance drawn on {}",
-                engine.stats().gpu_scene.instances,
-                engine.stats().device.name
-            );
-            Ok(())
-        }
-    }
+fn main() -> Result<()> {
+    let frames =
+        std::env::args().skip_while(|a| a != "--frames").nth(1).map_or(Ok(u64::MAX), |n| n.parse())?;
+    let mut app = App { frames, shown: None, result: Ok(()) };
+    let Ok(event_loop) = EventLoop::new() else {
+        println!("no display: drawing headless");
+        let mut engine = Engine::new(EngineOptions::default())?;
+        fill(&mut engine)?;
+        return (0..frames.min(60))
+            .try_for_each(|f| engine.render(&view(f), [640, 360], None).map(drop))
+            .map_err(Into::into);
+    };
+    event_loop.run_app(&mut app)?;
+    app.result
 }

@@ -1,4 +1,4 @@
-//! From a WGSL file to SPIR-V: the same code runs in the build script, in tests and for hot reload.
+//! From a WGSL file to SPIR-V: the same code runs in the build script and in tests.
 //!
 //! ```text
 //! fill.wgsl + lib/*.wgsl --expand--> one text + line map --naga--> SPIR-V 1.4 + entry points

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use glam::Vec3;
 use vasa::render::{Atmosphere, RenderOptions, View};
-use vasa::scene::geometry::MeshVertex;
 use vasa::scene::gpu_scene::{InstanceDesc, Primitive};
 use vasa::scene::terrain::heightmap::HeightMap;
 use vasa::scene::terrain::surface::Surface;
@@ -35,28 +34,12 @@ pub fn draw(engine: &mut Engine, camera: Camera) {
 
 /// A cube of side 2.
 pub fn cube() -> MeshData {
-    let mut mesh = MeshData::default();
-    for axis in 0..3 {
-        for sign in [-1.0f32, 1.0] {
-            let (mut normal, mut u, mut v) = ([0.0; 3], [0.0; 3], [0.0; 3]);
-            normal[axis] = sign;
-            u[(axis + 1) % 3] = sign;
-            v[(axis + 2) % 3] = 1.0;
-            let (n, u, v) = (Vec3::from(normal), Vec3::from(u), Vec3::from(v));
-            let first = mesh.vertices.len() as u32;
-            for (a, b) in [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)] {
-                mesh.vertices.push(MeshVertex::new((n + u * a + v * b).into(), normal));
-            }
-            mesh.indices.extend([0, 1, 2, 0, 2, 3].map(|i| first + i));
-        }
-    }
-    mesh
+    MeshData::cuboid([1.0; 3])
 }
 
 /// An instance that stands somewhere.
 pub fn placed(primitive: Primitive, at: Vec3, scale: f32) -> InstanceDesc {
-    let transform = [[scale, 0.0, 0.0, at.x], [0.0, scale, 0.0, at.y], [0.0, 0.0, scale, at.z]];
-    InstanceDesc { primitive, transform, tint: [1.0; 3], random: 0.5, fades: false }
+    InstanceDesc { random: 0.5, ..InstanceDesc::at(primitive, at.into(), scale) }
 }
 
 /// Hills of an odd, not square size, from sines: no file needed.

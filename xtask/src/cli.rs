@@ -50,6 +50,15 @@ pub enum Command {
         /// Also write the results to this file
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
+        /// Part of the name of the device to measure (the best one when left out)
+        #[arg(long, value_name = "NAME")]
+        device: Option<String>,
+        /// Steady runs of each variant
+        #[arg(long, value_name = "N")]
+        runs: Option<u32>,
+        /// A shorter measurement, to see that everything works
+        #[arg(long)]
+        quick: bool,
         /// Which driver, and whether to ask.
         #[command(flatten)]
         driver: DriverArgs,

@@ -5,7 +5,6 @@ use crate::driver;
 use crate::error::Error;
 use crate::{process, workspace};
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
 use std::process::Command;
 
 /// The arguments of `demo`, taken apart.
@@ -98,15 +97,12 @@ fn own_help() -> Result<u8, Error> {
 /// # Errors
 ///
 /// A build that fails, or no driver.
-pub fn bench(name: Option<&str>, json: Option<&Path>, args: &DriverArgs) -> Result<u8, Error> {
+pub fn bench(arguments: &[OsString], args: &DriverArgs) -> Result<u8, Error> {
     let demos = workspace::demos()?;
     let prepared =
         driver::prepare(&demos, driver::Wanted { choice: args.driver, yes: args.yes, layers: false })?;
     let mut command = Command::new(workspace::bench()?);
-    command.args(name);
-    if let Some(json) = json {
-        command.arg("--json").arg(json);
-    }
+    command.args(arguments);
     prepared.env.apply(&mut command);
     process::run(&mut command).map(process::exit_code)
 }

@@ -24,12 +24,21 @@ mod workspace;
 use clap::Parser;
 use cli::{Cli, Command};
 use error::Error;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn run(cli: Cli) -> Result<u8, Error> {
     match cli.command {
         Command::Demo { args } => demo::demo(&args),
-        Command::Bench { name, json, driver } => demo::bench(name.as_deref(), json.as_deref(), &driver),
+        Command::Bench { name, json, device, runs, quick, driver } => {
+            let mut arguments: Vec<OsString> = name.into_iter().map(OsString::from).collect();
+            let mut flag = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
+            json.into_iter().for_each(|file| flag("--json", file.into()));
+            device.into_iter().for_each(|name| flag("--device", name.into()));
+            runs.into_iter().for_each(|runs| flag("--runs", runs.to_string().into()));
+            arguments.extend(quick.then(|| "--quick".into()));
+            demo::bench(&arguments, &driver)
+        }
         Command::Driver { env, json, driver } => driver::show::show(env, json, &driver),
         Command::Test(args) => test::test(&args),
         Command::Bake { kind, .. } => Err(Error::Usage(format!(

@@ -15,6 +15,7 @@ pub mod error;
 pub mod geometry;
 pub mod gpu_scene;
 pub mod ranges;
+mod shapes;
 pub mod terrain;
 mod world;
 

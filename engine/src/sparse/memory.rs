@@ -305,7 +305,7 @@ impl Inner {
 
     pub(super) fn say_fallback_once(&mut self, device: &str) {
         if !std::mem::replace(&mut self.said_fallback, true) {
-            log::info!(
+            log::warn!(
                 "{device} cannot bind buffers partly: growable buffers are recreated and copied instead"
             );
         }

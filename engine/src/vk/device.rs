@@ -13,7 +13,7 @@ use super::counters::Counters;
 use super::error::{Error, Result};
 use super::instance::Instance;
 use super::queue_policy::{self, QueueChoice, QueuePlan, SparseQueuePolicy};
-use super::quirks::Quirks;
+use super::quirks::{Quirks, Switch};
 use super::retire::RetireQueue;
 use super::select::{self, DeviceReport, Wanted};
 use super::surface::Surface;
@@ -32,6 +32,8 @@ pub struct DeviceOptions {
     pub present: bool,
     /// Folder for the pipeline cache; `None` keeps none on disk.
     pub cache_folder: Option<std::path::PathBuf>,
+    /// Quirk switches to turn whatever the table of quirks says: for a driver that is not in it yet, and tests.
+    pub switches: Vec<Switch>,
 }
 
 pub(super) struct Queues {
@@ -166,6 +168,7 @@ impl Device {
             plan,
             queues,
             options.cache_folder.clone(),
+            options.switches.clone(),
         )
     }
 
@@ -222,7 +225,7 @@ impl Device {
         capabilities.optional.memory_priority = false;
         // SAFETY: the device was made with the queues of this plan.
         let queues = unsafe { Queues::new(&raw, &plan) };
-        Self::assemble(instance, physical, raw, false, capabilities, plan, queues, None)
+        Self::assemble(instance, physical, raw, false, capabilities, plan, queues, None, Vec::new())
     }
 
     #[allow(clippy::too_many_arguments)] // One private call site a constructor; a struct would only repeat the names.
@@ -235,6 +238,7 @@ impl Device {
         queue_plan: QueuePlan,
         queues: Queues,
         cache_folder: Option<std::path::PathBuf>,
+        switches: Vec<Switch>,
     ) -> Result<Arc<Self>> {
         let made = Self::make_timelines(&raw).and_then(|timelines| {
             // Leaks are counted by our own counters; the allocator's report at exit would only repeat them.
@@ -264,7 +268,7 @@ impl Device {
         let swapchain = (owned && instance.has_surfaces() && capabilities.optional.swapchain)
             .then(|| khr::swapchain::Device::new(instance.raw(), &raw));
         let mut device = Self {
-            quirks: Quirks::of(&capabilities),
+            quirks: Quirks::of(&capabilities, &switches),
             counters: Counters::new(capabilities.heaps.len()),
             instance,
             physical,

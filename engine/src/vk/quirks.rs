@@ -74,22 +74,22 @@ const TABLE: &[Quirk] = &[
 
 /// The quirks of one device.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
 pub struct Quirks {
     list: Vec<Quirk>,
+    forced: Vec<Switch>,
 }
 
 impl Quirks {
-    /// The rows of the table that apply to a device.
-    pub fn of(capabilities: &Capabilities) -> Self {
+    /// The rows of the table that apply to a device, and switches that are turned whatever the table says.
+    pub fn of(capabilities: &Capabilities, forced: &[Switch]) -> Self {
         let list =
             TABLE.iter().filter(|q| q.on && q.driver.as_raw() == capabilities.driver_id).copied().collect();
-        Self { list }
+        Self { list, forced: forced.to_vec() }
     }
 
     /// Whether a switch is turned.
     pub fn has(&self, switch: Switch) -> bool {
-        self.list.iter().any(|q| q.switch == switch)
+        self.forced.contains(&switch) || self.list.iter().any(|q| q.switch == switch)
     }
 
     /// The quirks with their reasons.

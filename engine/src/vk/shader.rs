@@ -8,8 +8,8 @@
 use ash::vk;
 use std::ffi::CStr;
 
-/// The compiler itself, for hot reload and for tests.
-#[cfg(any(test, feature = "hot-reload"))]
+/// The compiler itself, for tests.
+#[cfg(test)]
 #[path = "../../shader_build/mod.rs"]
 pub mod build;
 

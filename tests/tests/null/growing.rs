@@ -115,3 +115,29 @@ fn a_lost_device_is_said_as_such_and_nothing_is_destroyed() {
     drop(device);
     assert_eq!(driver.calls("vkDestroyBuffer") + driver.calls("vkFreeMemory"), destroyed);
 }
+
+#[test]
+fn a_driver_that_must_not_unbind_keeps_its_tiles() {
+    let driver = NullDriver::new(NullConfig::with_devices(vec![NullDevice::default()]));
+    let switches = vec![vasa::vk::quirks::Switch::NoNullUnbind];
+    let device = open(&driver, &DeviceOptions { switches, ..Default::default() }).unwrap();
+    let sparse = memory(&device);
+    let mut buffer = buffer(&sparse, 16 * MIB);
+    for mib in [4, 1, 0, 6] {
+        buffer.commit(mib * MIB).unwrap();
+        sparse.flush(None).unwrap();
+    }
+    assert_eq!(buffer.committed(), 6 * MIB);
+    let binds = driver.binds();
+    assert!(!binds.is_empty() && binds.iter().all(|bind| bind.memory.is_some()), "{binds:?}");
+    let bound: u64 = binds
+        .iter()
+        .map(|bind| match bind.place {
+            BindPlace::Buffer { size, .. } => size,
+            _ => panic!("{bind:?}"),
+        })
+        .sum();
+    assert_eq!(bound, 6 * MIB, "tiles that stayed bound were bound again");
+    drop((buffer, sparse, device));
+    driver.assert_clean();
+}

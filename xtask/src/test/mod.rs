@@ -5,7 +5,7 @@
 //! null    vasa-tests --test null
 //! driver  vasa-tests --test driver, sparse, with the demos' own tests (command line, window); again with
 //!         VASA_FALLBACK=1; every example of the engine
-//! gpu     vasa-tests --test gpu and --test driver, on the system's GPU
+//! gpu     vasa-tests --test gpu and --test driver, on the system's GPU; --test driver again in fallback
 //! ```
 //!
 //! Every cargo call selects all default members and narrows by target: another selection of packages
@@ -18,6 +18,7 @@ use crate::cli::{DriverChoice, Ring, TestArgs};
 use crate::driver::{self, ChildEnv, Prepared, Wanted};
 use crate::error::Error;
 use crate::{process, workspace};
+use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::Stdio;
@@ -129,6 +130,8 @@ fn gpu_ring(args: &TestArgs, demos: &Path, lines: &mut Vec<Line>) -> Result<(), 
     let variables = [("VASA_DEMOS", demos.as_os_str())];
     let tests = ["--test", "gpu", "--test", "driver"];
     lines.push(cargo_test(args, "gpu", &tests, &prepared.env, &variables)?);
+    let fallback = [("VASA_DEMOS", demos.as_os_str()), ("VASA_FALLBACK", OsStr::new("1"))];
+    lines.push(cargo_test(args, "gpu (fallback)", &["--test", "driver"], &prepared.env, &fallback)?);
     Ok(())
 }
 

@@ -60,6 +60,15 @@ pub struct InstanceDesc {
     pub fades: bool,
 }
 
+impl InstanceDesc {
+    /// An instance that stands upright somewhere, `scale` times its size.
+    pub fn at(primitive: Primitive, place: [f32; 3], scale: f32) -> Self {
+        let [x, y, z] = place;
+        let transform = [[scale, 0.0, 0.0, x], [0.0, scale, 0.0, y], [0.0, 0.0, scale, z]];
+        Self { primitive, transform, tint: [1.0; 3], random: 0.0, fades: false }
+    }
+}
+
 /// The arrays and the pass that keeps them up to date.
 #[derive(Debug)]
 pub struct GpuScene {
