@@ -65,7 +65,9 @@ pub const COMMANDS: &[ConsoleCommand] = &[
         name: "set",
         arguments: "KEY=VALUE",
         meaning: "change a live knob",
-        run: |c, rest| c.settings.set(rest, true).map(|()| format!("{rest} from the next frame on")),
+        run: |c, rest| {
+            c.settings.set(rest, true).map(|()| format!("{rest} from the next frame on, if there is one"))
+        },
     },
     ConsoleCommand {
         name: "sparse",

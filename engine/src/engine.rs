@@ -137,6 +137,8 @@ pub struct Engine {
     passes: PassTimes,
     culled: Culled,
     created: VecDeque<u64>,
+    /// The last bind that no submission has waited for yet.
+    bound: Option<Point>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -197,6 +199,7 @@ impl Engine {
             passes: PassTimes::default(),
             culled: Culled::default(),
             created: VecDeque::new(),
+            bound: None,
         })
     }
 
@@ -251,37 +254,59 @@ impl Engine {
         }
         self.device.collect()?;
 
+        let submitted = self.submit_frame(view, extent, present, place);
+        let slot = &mut self.frames[place];
+        slot.used = true;
+        match &submitted {
+            Ok((_, Ok(()))) => {}
+            // Not all of the timed passes were submitted.
+            Ok((_, Err(_))) => slot.timer.discard(),
+            Err(_) => {
+                slot.timer.discard();
+                self.scene.keep_unsubmitted();
+            }
+        }
+        let (report, drawn) = submitted?;
+        self.sparse.end_frame();
+        self.remember_created();
+        self.frame += 1;
+        drawn.map(|()| report)
+    }
+
+    /// Brings the scene up to date and draws it. The outer error: nothing was submitted. The inner one: the scene's
+    /// update was, but the frame could not be drawn.
+    fn submit_frame(
+        &mut self,
+        view: &View,
+        extent: [u32; 2],
+        present: Option<PresentTarget<'_>>,
+        place: usize,
+    ) -> Result<(FrameReport, Result<()>)> {
         self.scene.prepare(&view.camera, &mut self.uploads, self.frame)?;
+        let flushed = self.sparse.flush(None)?;
+        // Kept until something that waits for it is submitted.
+        self.bound = flushed.wait.or(self.bound);
         let slot = &mut self.frames[place];
         // Two recordings: the scene's update is submitted even when the frame cannot be drawn, so that the
         // buffers stay what the host thinks they are.
         let mut update = slot.pool.begin("SceneUpdate")?;
-        let flushed = self.sparse.flush(Some(&mut update))?;
         slot.timer.begin(&mut update, "SceneUpdate");
         self.scene.record(&mut update)?;
         slot.timer.end(&mut update, "SceneUpdate");
         let mut commands = vec![update.finish()?];
-        let waits: Vec<Point> = flushed.wait.into_iter().collect();
-        let drawn = self.record_frame(view, extent, present, place);
-        let (sync, drawn) = match drawn {
+        let (sync, drawn) = match self.record_frame(view, extent, present, place) {
             Ok((frame, sync)) => {
                 commands.push(frame);
                 (sync, Ok(()))
             }
             Err(error) => (PresentSync::default(), Err(error)),
         };
+        let waits: Vec<Point> = self.bound.into_iter().collect();
         let done = self.device.submit_with_present(Timeline::Graphics, commands, &waits, sync)?;
-        let slot = &mut self.frames[place];
-        slot.used = true;
+        self.bound = None;
+        self.scene.submitted();
         self.uploads.finish(done);
-        self.sparse.end_frame();
-        self.remember_created();
-        if drawn.is_err() {
-            self.frames[place].timer.discard();
-        }
-        let report = FrameReport { frame: self.frame, done, waited: flushed.waits };
-        self.frame += 1;
-        drawn.map(|()| report)
+        Ok((FrameReport { frame: self.frame, done, waited: flushed.waits }, drawn))
     }
 
     fn record_frame(

@@ -48,6 +48,7 @@ pub fn device(name: &str, device_type: DeviceType, families: &[QueueFamily]) -> 
             async_queues: true,
         },
         limits: Limits {
+            sample_counts: 5,
             max_storage_buffer_range: (4 << 30) - 1,
             max_buffer_size: 1 << 40,
             max_image_2d: 16384,

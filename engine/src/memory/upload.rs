@@ -47,6 +47,8 @@ impl UploadRing {
     /// # Errors
     /// When the device has no host-visible memory left.
     pub fn new(device: &Arc<Device>, bytes: u64) -> Result<Self> {
+        // All of it is seen through one storage buffer descriptor.
+        let bytes = bytes.min(device.capabilities().limits.max_storage_buffer_range & !15);
         Ok(Self {
             device: device.clone(),
             planner: RingPlanner::new(bytes),

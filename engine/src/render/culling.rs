@@ -134,6 +134,8 @@ impl Culling {
         encoder.memory_barrier(compute, readers);
         let copy = BufferCopy { source: 0, destination: 0, bytes: COUNTER_BYTES };
         encoder.copy_buffer(&self.counters, &self.readback[place], &[copy]);
+        let host = (PipelineStageFlags2::HOST, AccessFlags2::HOST_READ);
+        encoder.memory_barrier(clear, host);
     }
 
     pub(super) fn draw(&self, encoder: &mut CommandEncoder) {

@@ -68,12 +68,13 @@ impl Renderer {
     /// When the driver refuses one, or has no memory.
     pub fn new(device: &Arc<Device>, options: RenderOptions, frames_in_flight: usize) -> Result<Self> {
         let options = options.resolved(device.capabilities().device_type);
-        let samples = match options.samples {
-            2 => SampleCountFlags::TYPE_2,
-            4 => SampleCountFlags::TYPE_4,
-            8 => SampleCountFlags::TYPE_8,
-            _ => SampleCountFlags::TYPE_1,
-        };
+        // One and four samples are guaranteed; of the others the device may have none.
+        let has = |n: u32| device.capabilities().limits.sample_counts & n != 0;
+        let count = [8, 4, 2].into_iter().find(|n| *n <= options.samples && has(*n)).unwrap_or(1);
+        if count != options.samples {
+            log::warn!("{} samples a pixel are not to be had here: {count} are used", options.samples);
+        }
+        let samples = SampleCountFlags::from_raw(count);
         Ok(Self {
             device: device.clone(),
             samples,
@@ -100,12 +101,12 @@ impl Renderer {
         target: FrameTarget,
     ) -> Result<()> {
         let FrameTarget { extent, frame, place } = target;
+        self.culling.reserve(scene.gpu().instances().len())?;
         if self.targets.as_ref().is_none_or(|t| t.extent != extent) {
             self.targets = None; // The old ones first: two sets at once may not fit.
             self.targets = Some(Targets::new(&self.device, extent, self.samples)?);
         }
         let Some(targets) = &self.targets else { return Ok(()) };
-        self.culling.reserve(scene.gpu().instances().len())?;
         let constants = FrameConstants {
             anisotropic: self.anisotropic.into(),
             ..FrameConstants::new(view, scene, extent, frame)

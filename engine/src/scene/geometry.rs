@@ -133,14 +133,18 @@ impl Pool {
     }
 
     fn compact(&mut self) -> HashMap<u32, u32> {
+        if self.jobs.is_some() || !self.moves.is_empty() {
+            return HashMap::new(); // Those of a frame that was not submitted come first.
+        }
         self.moves = self.ranges.plan_compaction(COMPACTION_BUDGET);
         self.moves.iter().map(|m| (m.from.start, m.to.start)).collect()
     }
 
     fn write_jobs(&mut self, ring: &mut UploadRing) -> Result<()> {
+        let Some(longest) = self.moves.iter().map(|m| m.from.len() as u32).max() else { return Ok(()) };
         let jobs: Vec<MoveJob> = self
             .moves
-            .drain(..)
+            .iter()
             .map(|m| MoveJob {
                 source: m.from.start,
                 destination: m.to.start,
@@ -148,23 +152,19 @@ impl Pool {
                 padding: 0,
             })
             .collect();
-        self.jobs = match jobs.iter().map(|job| job.words).max() {
-            None => None,
-            Some(longest) => {
-                let upload = ring.write(bytemuck::cast_slice(&jobs))?;
-                Some(MoveJobs { upload, count: jobs.len() as u32, longest })
-            }
-        };
+        let upload = ring.write(bytemuck::cast_slice(&jobs))?;
+        self.jobs = Some(MoveJobs { upload, count: jobs.len() as u32, longest });
+        self.moves.clear();
         Ok(())
     }
 
-    fn record_moves(&mut self, encoder: &mut CommandEncoder, pipeline: &ComputePipeline) {
-        let Some(MoveJobs { upload, count, longest }) = self.jobs.take() else { return };
+    fn record_moves(&self, encoder: &mut CommandEncoder, pipeline: &ComputePipeline) {
+        let Some(MoveJobs { upload, count, longest }) = &self.jobs else { return };
         let bindings =
             PassBindings { buffers: &[(0, &upload.buffer), (1, self.buffer.buffer())], ..Default::default() };
-        let [groups, ..] = pipeline.groups([longest, 1, 1]);
+        let [groups, ..] = pipeline.groups([*longest, 1, 1]);
         // A dispatch has at most 65535 groups an axis; a move a group on y.
-        for first in (0..count).step_by(65_535) {
+        for first in (0..*count).step_by(65_535) {
             let first_job = (upload.offset / size_of::<MoveJob>() as u64) as u32 + first;
             let push = MoveWordsPush { first_job };
             encoder.dispatch(
@@ -176,14 +176,19 @@ impl Pool {
         }
     }
 
+    fn submitted(&mut self) {
+        self.jobs = None;
+        self.uploads.clear();
+    }
+
     fn commit(&mut self, frame: u64) -> Result<()> {
         self.buffer.follow(u64::from(self.ranges.end()) * 4, frame)?;
         Ok(())
     }
 
-    fn record_uploads(&mut self, encoder: &mut CommandEncoder) -> Result<()> {
-        for (id, upload) in self.uploads.drain(..) {
-            let range = self.ranges.get(id)?;
+    fn record_uploads(&self, encoder: &mut CommandEncoder) -> Result<()> {
+        for (id, upload) in &self.uploads {
+            let range = self.ranges.get(*id)?;
             let copy = BufferCopy {
                 source: upload.offset,
                 destination: u64::from(range.start) * 4,
@@ -348,7 +353,7 @@ impl GeometryPool {
 
     /// Records the moves of this frame's compaction: one dispatch a buffer. Uploads and passes that write follow
     /// after a barrier.
-    pub fn record_moves(&mut self, encoder: &mut CommandEncoder) {
+    pub fn record_moves(&self, encoder: &mut CommandEncoder) {
         self.vertices.record_moves(encoder, &self.move_words);
         self.indices.record_moves(encoder, &self.move_words);
     }
@@ -357,9 +362,15 @@ impl GeometryPool {
     ///
     /// # Errors
     /// When a range is gone (it cannot be: freeing one drops its upload).
-    pub fn record_uploads(&mut self, encoder: &mut CommandEncoder) -> Result<()> {
+    pub fn record_uploads(&self, encoder: &mut CommandEncoder) -> Result<()> {
         self.vertices.record_uploads(encoder)?;
         self.indices.record_uploads(encoder)
+    }
+
+    /// Moves and uploads are submitted.
+    pub fn submitted(&mut self) {
+        self.vertices.submitted();
+        self.indices.submitted();
     }
 
     /// The buffer of all vertices.

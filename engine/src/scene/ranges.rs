@@ -168,12 +168,13 @@ impl RangeAllocator {
     /// range allocated after this call, and whoever reads a range must use its new place from then on.
     pub fn plan_compaction(&mut self, max_elements_to_move: u32) -> Vec<Move> {
         let mut moves: Vec<Move> = Vec::new();
+        let mut moved = std::collections::HashSet::new();
         let mut left = max_elements_to_move;
         let mut sources = Vec::new();
         let blocked_tail = self.block_tail();
         while let Some((id, from)) = self.last() {
             let count = from.end - from.start;
-            if count > left || moves.iter().any(|moved| moved.id == id) {
+            if count > left || moved.contains(&id) {
                 break;
             }
             // The tail is blocked and the sources are not free yet, so whatever is found lies below.
@@ -189,6 +190,7 @@ impl RangeAllocator {
                 sources.push(std::mem::replace(&mut live.allocation, allocation));
             }
             left -= count;
+            moved.insert(id);
             moves.push(Move { id, from, to });
         }
         for allocation in blocked_tail.into_iter().chain(sources) {

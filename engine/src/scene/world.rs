@@ -223,6 +223,20 @@ impl Scene {
         Ok(())
     }
 
+    /// What was recorded is submitted: it need not be recorded again.
+    pub fn submitted(&mut self) {
+        self.geometry.submitted();
+        self.gpu.submitted();
+        if let Some(terrain) = &mut self.terrain {
+            terrain.submitted();
+        }
+    }
+
+    /// What was made ready for a frame that was not submitted is kept for the next one.
+    pub fn keep_unsubmitted(&mut self) {
+        self.gpu.keep_unsubmitted();
+    }
+
     /// The arrays on the GPU.
     pub fn gpu(&self) -> &GpuScene {
         &self.gpu

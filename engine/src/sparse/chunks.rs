@@ -40,8 +40,11 @@ impl ChunkCache {
         self.next_name += 1;
         match device.allocate_memory(&name, bytes, memory_type, true) {
             Ok(memory) => Ok(Arc::new(memory)),
-            Err(error) if error.is_out_of_memory() && !self.ready.is_empty() => {
-                log::warn!("{error}; giving up {} ready chunks and trying again", self.ready.len());
+            Err(error) if error.is_out_of_memory() && (!self.ready.is_empty() || device.retiring() > 0) => {
+                log::warn!(
+                    "{error}; giving up {} ready chunks, waiting for what is in use, and trying again",
+                    self.ready.len()
+                );
                 self.trim();
                 device.wait_idle()?;
                 device.allocate_memory(&name, bytes, memory_type, true).map(Arc::new)

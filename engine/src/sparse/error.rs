@@ -21,14 +21,6 @@ pub enum Error {
     /// The device has no addresses left for the reservation.
     #[error(transparent)]
     Addresses(#[from] AddressBudgetError),
-    /// A usage that a reserved buffer cannot have.
-    #[error("{name}: a reserved buffer {why}; use an ordinary buffer for that")]
-    Usage {
-        /// The resource.
-        name: String,
-        /// What was asked for.
-        why: &'static str,
-    },
     /// What Vulkan said.
     #[error(transparent)]
     Vulkan(#[from] vk::Error),

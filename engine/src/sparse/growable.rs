@@ -263,7 +263,13 @@ impl GrowableBuffer {
         let shrinks = plan.target_tiles < plan.from_tiles;
         let keeps = shrinks && !self.fallback && self.device().quirks().has(Switch::NoNullUnbind);
         if plan.is_empty() || keeps {
-            // A driver that must not unbind keeps its tiles bound: they serve the next growth.
+            // A driver that must not unbind keeps its tiles bound: they serve the next growth, and what promises
+            // zeros is cleared now.
+            if keeps && self.contents == Contents::Zeroed {
+                let tile = self.state().watermark.layout().tile_bytes();
+                let range = (plan.target_tiles * tile, (plan.from_tiles - plan.target_tiles) * tile);
+                self.clear_later(range);
+            }
             self.state().requested = bytes;
             return Ok(false);
         }
@@ -286,6 +292,25 @@ impl GrowableBuffer {
         inner.stats.shrinks += u64::from(!grew);
         inner.update_totals();
         Ok(true)
+    }
+
+    /// Queues a clear of a range that stays bound.
+    fn clear_later(&self, range: (u64, u64)) {
+        let mut inner = self.shared.lock();
+        let state = self.state();
+        let undo = Undo { state: Weak::new(), watermark: state.watermark.clone(), chunks: Vec::new() };
+        drop(state);
+        inner.push(Pending {
+            buffer: self.buffer.clone(),
+            binds: Vec::new(),
+            unbinds: Vec::new(),
+            freed: Vec::new(),
+            copy: None,
+            clear: Some(range),
+            lowest_tiles: 0,
+            is_bound: true,
+            undo,
+        });
     }
 
     /// [`GrowableBuffer::commit`] through the buffer's policy: grows at once in steps with headroom, shrinks
@@ -368,7 +393,17 @@ impl GrowableBuffer {
         // Pushed even when nothing is left to bind: the next commit must know the lowest line.
         let buffer = self.buffer.clone();
         let lowest_tiles = lowest;
-        inner.push(Pending { buffer, binds, unbinds, freed, copy: None, clear, lowest_tiles, undo });
+        inner.push(Pending {
+            buffer,
+            binds,
+            unbinds,
+            freed,
+            copy: None,
+            clear,
+            lowest_tiles,
+            is_bound: false,
+            undo,
+        });
         Ok(())
     }
 
@@ -429,6 +464,7 @@ impl GrowableBuffer {
             copy: Some((old, kept)),
             clear,
             lowest_tiles: plan.target_tiles.min(plan.from_tiles),
+            is_bound: false,
             undo,
         });
         Ok(())

@@ -89,8 +89,17 @@ pub(super) struct Pending {
     pub(super) clear: Option<(u64, u64)>,
     /// The lowest line, in tiles, since the last flush: what lies past it is new to the caller.
     pub(super) lowest_tiles: u64,
+    /// Nothing is left to bind: only copies and clears.
+    pub(super) is_bound: bool,
     /// How to go back if the bind fails.
     pub(super) undo: Undo,
+}
+
+impl Pending {
+    /// What is left when the binds are done.
+    fn without_binds(self) -> Self {
+        Self { is_bound: true, binds: Vec::new(), unbinds: Vec::new(), freed: Vec::new(), ..self }
+    }
 }
 
 /// The state a resource had before a commit.
@@ -174,7 +183,14 @@ impl SparseMemory {
                     let uploads = shared.device.submitted(Timeline::Transfer);
                     wait = wait.or((uploads.value > 0).then_some(uploads));
                 }
-                None => wait = Some(shared.submit_commands(&mut inner, &pending, wait)?),
+                None => match shared.submit_commands(&mut inner, &pending, wait) {
+                    Ok(point) => wait = Some(point),
+                    Err(error) => {
+                        // What is bound stays bound; copies and clears are tried again with the next flush.
+                        inner.pending.extend(pending.into_iter().map(Pending::without_binds));
+                        return Err(error.into());
+                    }
+                },
             }
         }
         let waits = match wait {
@@ -222,8 +238,15 @@ impl Shared {
         let growth = batch(|p| &p.binds);
         let shrinking = batch(|p| &p.unbinds);
         let users = [self.device.submitted(Timeline::Graphics), self.device.submitted(Timeline::Transfer)];
-        let batches =
-            [BindBatch { buffers: &growth, waits: &[] }, BindBatch { buffers: &shrinking, waits: &users }];
+        // Where the graphics queue cannot bind, both queues go in lockstep.
+        let plan = self.device.queue_plan();
+        let families = &self.device.capabilities().queue_families;
+        let graphics_binds = families.get(plan.graphics.family as usize).is_some_and(|f| f.sparse);
+        let growth_waits: &[Point] = if graphics_binds { &[] } else { &users };
+        let batches = [
+            BindBatch { buffers: &growth, waits: growth_waits },
+            BindBatch { buffers: &shrinking, waits: &users },
+        ];
         if growth.iter().chain(&shrinking).all(|b| b.binds.is_empty()) {
             return Ok(None);
         }
@@ -290,12 +313,12 @@ impl Inner {
 
     /// Takes back the commit of a buffer that waits for the next flush.
     pub(super) fn take_pending(&mut self, buffer: &Buffer) -> Option<Pending> {
-        let found = self.pending.iter().position(|p| p.buffer.raw() == buffer.raw())?;
+        let found = self.pending.iter().position(|p| !p.is_bound && p.buffer.raw() == buffer.raw())?;
         Some(self.pending.remove(found))
     }
 
     fn roll_back(&mut self, pending: Vec<Pending>) {
-        for p in pending.into_iter().rev() {
+        for p in pending.into_iter().rev().filter(|p| !p.is_bound) {
             if let Some(state) = p.undo.state.upgrade() {
                 let mut state = state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                 state.restore(p.undo.watermark, p.undo.chunks);

@@ -96,6 +96,9 @@ impl Buffer {
         if !device.capabilities().sparse.growable_buffers() {
             return Err(device.unsupported(name, "sparseBinding and sparseResidencyBuffer"));
         }
+        if aliased && !device.capabilities().sparse.residency_aliased {
+            return Err(device.unsupported(name, "sparseResidencyAliased"));
+        }
         let raw = create(device, name, bytes, usage, sparse_flags(aliased))?;
         Ok(Self::assemble(device, raw, name, bytes, Backing::Reserved))
     }
@@ -229,7 +232,12 @@ fn create(
             limit,
         });
     }
-    let info = vk::BufferCreateInfo::default().flags(flags).size(bytes).usage(usage);
+    let mut info = vk::BufferCreateInfo::default().flags(flags).size(bytes).usage(usage);
+    // Both queues may use a buffer without handing it over: buffers have no layout that would gain by it.
+    let families = [device.queue_plan().graphics.family, device.queue_plan().transfer.family];
+    if families[0] != families[1] {
+        info = info.sharing_mode(vk::SharingMode::CONCURRENT).queue_family_indices(&families);
+    }
     // SAFETY: size is neither zero nor over the limit; sparse flags are only passed when the device has them.
     unsafe { device.raw.create_buffer(&info, None) }
         .map_err(|r| device.noticed(Error::of("vkCreateBuffer")(r)))

@@ -159,6 +159,8 @@ pub struct Limits {
     pub max_draw_indirect_count: u32,
     /// Largest anisotropy; 1 = none.
     pub max_anisotropy: u32,
+    /// Numbers of samples that colour and depth targets may have, a bit each (`VkSampleCountFlags`).
+    pub sample_counts: u32,
 }
 
 /// Optional features and extensions, each with a fallback.
@@ -368,6 +370,8 @@ pub fn query(instance: &Instance, physical: vk::PhysicalDevice) -> Result<Capabi
             timestamp_period_millis: (f64::from(limits.timestamp_period) * 1000.0).round() as u64,
             max_workgroups_x: limits.max_compute_work_group_count[0],
             max_draw_indirect_count: limits.max_draw_indirect_count,
+            sample_counts: (limits.framebuffer_color_sample_counts & limits.framebuffer_depth_sample_counts)
+                .as_raw(),
             max_anisotropy: if optional.anisotropy { limits.max_sampler_anisotropy as u32 } else { 1 },
         },
         queue_families,

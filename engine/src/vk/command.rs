@@ -1,10 +1,12 @@
 //! Recording commands: pools that know when they may be reset, encoders that keep recordings accounted for.
 //!
-//! Recording is safe Rust: handles are kept alive by the retire queue, which counts open recordings. What
-//! commands do to each other on the GPU is the caller's contract, watched by the validation layer.
+//! Recording is safe Rust: handles are kept alive by the retire queue, which knows the open recordings, and a pool
+//! is not reset under them. A pool and the recordings begun from it belong to one thread at a time (Vulkan's host
+//! synchronisation). What commands do to each other on the GPU is the caller's contract, watched by the validation
+//! layer.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ash::vk;
 
@@ -26,6 +28,8 @@ pub struct CommandPool {
     free: Vec<vk::CommandBuffer>,
     used: Vec<vk::CommandBuffer>,
     last: Arc<AtomicU64>,
+    /// Recordings begun here and neither submitted nor dropped.
+    open: Arc<AtomicU32>,
     descriptors: Arena,
 }
 
@@ -49,6 +53,7 @@ impl CommandPool {
             free: Vec::new(),
             used: Vec::new(),
             last: Arc::default(),
+            open: Arc::default(),
             descriptors: Arena::new(device),
         })
     }
@@ -61,12 +66,14 @@ impl CommandPool {
     /// Waits until everything recorded here is done, and makes its command buffers free again.
     ///
     /// # Errors
-    /// When the device is lost.
+    /// When a recording of this pool is neither submitted nor dropped, or the device is lost.
     pub fn reset(&mut self) -> Result<()> {
+        if self.open.load(Ordering::Acquire) > 0 {
+            return Err(Error::Other("a command pool was reset while a recording of it was open".into()));
+        }
         let last = Point { timeline: self.timeline, value: self.last.load(Ordering::Acquire) };
         self.device.wait(&[last])?;
-        // SAFETY: the wait above covers everything submitted from this pool; encoders borrow it no more once
-        // they are finished, and unfinished ones are gone (they hold no place in `used` that is submitted).
+        // SAFETY: the wait above covers everything submitted from this pool, and no recording of it is open.
         unsafe { self.device.raw.reset_command_pool(self.raw, vk::CommandPoolResetFlags::empty()) }
             .map_err(|r| self.device.noticed(Error::of("vkResetCommandPool")(r)))?;
         self.free.append(&mut self.used);
@@ -94,8 +101,14 @@ impl CommandPool {
         unsafe { self.device.raw.begin_command_buffer(raw, &info) }
             .map_err(|r| self.device.noticed(Error::of("vkBeginCommandBuffer")(r)))?;
         self.device.set_name(raw, name);
-        self.device.timelines[self.timeline as usize].recorders.fetch_add(1, Ordering::AcqRel);
-        let token = Token { device: self.device.clone(), timeline: self.timeline, last: self.last.clone() };
+        self.open.fetch_add(1, Ordering::AcqRel);
+        let token = Token {
+            device: self.device.clone(),
+            timeline: self.timeline,
+            serial: self.device.begin_recording(self.timeline),
+            last: self.last.clone(),
+            open: self.open.clone(),
+        };
         Ok(CommandEncoder { raw, token, descriptors: self.descriptors.clone(), failed: None })
     }
 }
@@ -109,17 +122,20 @@ impl Drop for CommandPool {
     }
 }
 
-/// Counts one open recording, so that what it uses is not destroyed before it is submitted.
+/// One open recording: what it uses is not destroyed before it is submitted, and its pool not reset.
 #[derive(Debug)]
 struct Token {
     device: Arc<Device>,
     timeline: Timeline,
+    serial: u64,
     last: Arc<AtomicU64>,
+    open: Arc<AtomicU32>,
 }
 
 impl Drop for Token {
     fn drop(&mut self) {
-        self.device.timelines[self.timeline as usize].recorders.fetch_sub(1, Ordering::AcqRel);
+        self.device.end_recording(self.timeline, self.serial);
+        self.open.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -413,7 +429,8 @@ impl CommandEncoder {
         true
     }
 
-    /// Begins drawing into the targets; depth is cleared to 0 (far, reversed).
+    /// Begins drawing into the targets; depth is cleared to 0 (far, reversed) and not kept, nor are
+    /// samples that are resolved.
     pub fn begin_rendering(
         &mut self,
         extent: [u32; 2],
@@ -431,7 +448,11 @@ impl CommandEncoder {
                     } else {
                         vk::AttachmentLoadOp::DONT_CARE
                     })
-                    .store_op(vk::AttachmentStoreOp::STORE)
+                    .store_op(if target.resolve.is_some() {
+                        vk::AttachmentStoreOp::DONT_CARE
+                    } else {
+                        vk::AttachmentStoreOp::STORE
+                    })
                     .clear_value(vk::ClearValue {
                         color: vk::ClearColorValue { float32: target.clear.unwrap_or_default() },
                     });
@@ -449,7 +470,7 @@ impl CommandEncoder {
                 .image_view(view)
                 .image_layout(vk::ImageLayout::DEPTH_ATTACHMENT_OPTIMAL)
                 .load_op(vk::AttachmentLoadOp::CLEAR)
-                .store_op(vk::AttachmentStoreOp::STORE)
+                .store_op(vk::AttachmentStoreOp::DONT_CARE)
                 .clear_value(vk::ClearValue {
                     depth_stencil: vk::ClearDepthStencilValue { depth: 0.0, stencil: 0 },
                 })

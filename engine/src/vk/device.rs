@@ -17,7 +17,7 @@ use super::quirks::{Quirks, Switch};
 use super::retire::RetireQueue;
 use super::select::{self, DeviceReport, Wanted};
 use super::surface::Surface;
-use super::timeline::{Queue, Semaphore};
+use super::timeline::{Queue, Semaphore, Timeline};
 
 /// How to open a [`Device`].
 #[derive(Debug, Clone, Default)]
@@ -73,6 +73,8 @@ pub struct Device {
     queue_plan: QueuePlan,
     pub(super) queues: Queues,
     pub(super) timelines: [Semaphore; 3],
+    /// Serialises binds of all queues.
+    pub(super) bind_order: Mutex<()>,
     pub(super) retire: RetireQueue,
     pub(super) counters: Counters,
     pub(super) allocator: Mutex<ManuallyDrop<Allocator>>,
@@ -278,6 +280,7 @@ impl Device {
             queue_plan,
             queues,
             timelines,
+            bind_order: Mutex::default(),
             retire: RetireQueue::default(),
             allocator: Mutex::new(ManuallyDrop::new(allocator)),
             bindless: OnceLock::new(),
@@ -395,14 +398,23 @@ impl Device {
     }
 }
 
+impl Device {
+    /// After a loss nothing is destroyed: neither the device nor the instance that it would outlive.
+    fn forget(&self) {
+        std::mem::forget(self.instance.clone());
+    }
+}
+
 impl Drop for Device {
     fn drop(&mut self) {
         if self.is_lost() {
+            self.forget();
             return;
         }
-        // SAFETY: no handle is left (each holds an Arc of this device), so no thread can submit any more.
-        let idle = unsafe { self.raw.device_wait_idle() };
-        if idle == Err(vk::Result::ERROR_DEVICE_LOST) {
+        // What the engine submitted is enough: the queues of an application's own device may be in use by it.
+        let idle = self.wait(&Timeline::ALL.map(|t| self.submitted(t)));
+        if matches!(idle, Err(Error::DeviceLost { .. })) {
+            self.forget();
             return;
         }
         self.drain_retired();

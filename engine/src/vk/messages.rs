@@ -97,8 +97,8 @@ fn classify(
 ) -> MessageClass {
     use vk::DebugUtilsMessageSeverityFlagsEXT as Severity;
     use vk::DebugUtilsMessageTypeFlagsEXT as Kind;
-    let validation = kind.contains(Kind::VALIDATION);
-    if validation && (severity.contains(Severity::ERROR) || severity.contains(Severity::WARNING)) {
+    let warned = kind.contains(Kind::VALIDATION) && severity.contains(Severity::WARNING);
+    if warned || (severity.contains(Severity::ERROR) && !kind.contains(Kind::PERFORMANCE)) {
         MessageClass::Failure
     } else if kind.contains(Kind::PERFORMANCE) {
         MessageClass::Performance
@@ -140,7 +140,8 @@ mod tests {
         assert_eq!(classify(Severity::ERROR, Kind::VALIDATION), MessageClass::Failure);
         assert_eq!(classify(Severity::WARNING, Kind::PERFORMANCE), MessageClass::Performance);
         assert_eq!(classify(Severity::INFO, Kind::VALIDATION), MessageClass::General);
-        assert_eq!(classify(Severity::ERROR, Kind::GENERAL), MessageClass::General);
+        assert_eq!(classify(Severity::ERROR, Kind::GENERAL), MessageClass::Failure);
+        assert_eq!(classify(Severity::WARNING, Kind::GENERAL), MessageClass::General);
     }
 
     #[test]

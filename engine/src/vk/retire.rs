@@ -34,13 +34,22 @@ pub(super) enum Garbage {
     Slot(super::bindless::SlotKind, u32),
 }
 
+/// Something that was dropped, and what has to pass before it is destroyed.
+struct Entry {
+    /// Recordings begun before it was dropped may use it: serials below these.
+    begun: Points,
+    /// Moments to reach, known once all of those are submitted or dropped themselves.
+    points: Option<Points>,
+    garbage: Garbage,
+}
+
 #[derive(Default)]
 pub(super) struct RetireQueue {
-    entries: Mutex<VecDeque<(Points, Garbage)>>,
+    entries: Mutex<VecDeque<Entry>>,
 }
 
 impl RetireQueue {
-    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<(Points, Garbage)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Entry>> {
         // Entries are pushed and popped whole: a panic elsewhere leaves the queue consistent.
         self.entries.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -48,8 +57,9 @@ impl RetireQueue {
 
 impl Device {
     pub(super) fn retire(&self, garbage: Garbage) {
-        let points = self.retire_points();
-        self.retire.lock().push_back((points, garbage));
+        let begun = self.recordings_begun();
+        let points = self.settled(&begun);
+        self.retire.lock().push_back(Entry { begun, points, garbage });
     }
 
     /// Destroys what no queue can use any more. Called once a frame.
@@ -64,12 +74,15 @@ impl Device {
         let mut ready = Vec::new();
         {
             let mut entries = self.retire.lock();
-            // Points only rise along the queue, so the first that waits ends the walk.
-            while let Some((points, _)) = entries.front() {
-                if points.iter().zip(&completed).any(|(needed, done)| needed > done) {
+            // Serials and moments only rise along the queue, so the first that waits ends the walk.
+            while let Some(entry) = entries.front_mut() {
+                entry.points = entry.points.or_else(|| self.settled(&entry.begun));
+                let is_done =
+                    |points: Points| points.iter().zip(&completed).all(|(needed, done)| needed <= done);
+                if !entry.points.is_some_and(is_done) {
                     break;
                 }
-                ready.extend(entries.pop_front().map(|(_, garbage)| garbage));
+                ready.extend(entries.pop_front().map(|entry| entry.garbage));
             }
         }
         for garbage in ready {
@@ -85,8 +98,8 @@ impl Device {
 
     pub(super) fn drain_retired(&self) {
         let entries = std::mem::take(&mut *self.retire.lock());
-        for (_, garbage) in entries {
-            self.destroy(garbage);
+        for entry in entries {
+            self.destroy(entry.garbage);
         }
     }
 

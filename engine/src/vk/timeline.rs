@@ -4,7 +4,8 @@
 //! `VkQueue`: nothing but semaphores orders them, so a bind could finish before an earlier submission
 //! and signal a shared timeline out of order. Binds wait for the bind before them.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use ash::vk;
@@ -72,8 +73,14 @@ impl Queue {
 pub(super) struct Semaphore {
     pub(super) raw: vk::Semaphore,
     submitted: AtomicU64,
-    /// Recordings begun and neither submitted nor dropped: what they use must outlive them.
-    pub(super) recorders: AtomicU32,
+    recordings: Mutex<Recordings>,
+}
+
+/// Recordings begun and neither submitted nor dropped, by serial: what they use must outlive them.
+#[derive(Default)]
+struct Recordings {
+    next: u64,
+    open: BTreeSet<u64>,
 }
 
 impl Semaphore {
@@ -82,7 +89,7 @@ impl Semaphore {
         let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
         // SAFETY: the chain is a local that outlives the call; timelineSemaphore is a required feature.
         let raw = unsafe { device.create_semaphore(&info, None) }.map_err(Error::of("vkCreateSemaphore"))?;
-        Ok(Self { raw, submitted: AtomicU64::new(0), recorders: AtomicU32::new(0) })
+        Ok(Self { raw, submitted: AtomicU64::new(0), recordings: Mutex::default() })
     }
 }
 
@@ -201,12 +208,40 @@ impl Device {
         }
     }
 
-    /// The moment after which nothing recorded or submitted so far can use an object any more.
-    pub(super) fn retire_points(&self) -> Points {
-        Timeline::ALL.map(|t| {
-            let timeline = &self.timelines[t as usize];
-            timeline.submitted.load(Ordering::Acquire) + u64::from(timeline.recorders.load(Ordering::Acquire))
-        })
+    fn recordings(&self, timeline: Timeline) -> MutexGuard<'_, Recordings> {
+        // A counter and a set of numbers, each changed in one step.
+        self.timelines[timeline as usize].recordings.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Notes a recording that begins; returns its serial.
+    pub(super) fn begin_recording(&self, timeline: Timeline) -> u64 {
+        let mut recordings = self.recordings(timeline);
+        let serial = recordings.next;
+        recordings.next += 1;
+        recordings.open.insert(serial);
+        serial
+    }
+
+    /// Notes that a recording was submitted or dropped. After its submission's value is stored.
+    pub(super) fn end_recording(&self, timeline: Timeline, serial: u64) {
+        self.recordings(timeline).open.remove(&serial);
+    }
+
+    /// Serials from which on recordings begin now: those below may use what is retired now.
+    pub(super) fn recordings_begun(&self) -> Points {
+        Timeline::ALL.map(|t| self.recordings(t).next)
+    }
+
+    /// The moment after which nothing submitted so far runs any more, if no recording with a serial below
+    /// `begun` is still open.
+    pub(super) fn settled(&self, begun: &Points) -> Option<Points> {
+        let open =
+            |t: &Timeline| self.recordings(*t).open.first().is_some_and(|first| *first < begun[*t as usize]);
+        if Timeline::ALL.iter().any(open) {
+            return None;
+        }
+        // Read after the recordings: one leaves the set only after its submission's value is stored.
+        Some(Timeline::ALL.map(|t| self.submitted(t).value))
     }
 
     /// Submits finished command buffers to the graphics or transfer queue, after `waits`.
@@ -332,10 +367,19 @@ impl Device {
             self.queues.sparse.as_ref()
         };
         let queue = queue.ok_or_else(|| self.unsupported("binding sparse memory", "sparseBinding"))?;
+        let mut named = batches.iter().flat_map(|batch| batch.buffers);
+        if let Some(plain) = named.find(|b| !b.buffer.is_reserved()) {
+            return Err(Error::Other(format!(
+                "{} is no reserved buffer: it cannot be bound",
+                plain.buffer.name()
+            )));
+        }
         let raw: Vec<RawBatch> = batches.iter().map(RawBatch::new).filter(|b| !b.binds.is_empty()).collect();
         if raw.is_empty() {
             return Ok(None);
         }
+        // Binds share one timeline, whichever queue they go to.
+        let _order = self.bind_order.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let _host = queue.lock();
         let state = &self.timelines[Timeline::Bind as usize];
         let first = state.submitted.load(Ordering::Acquire);

@@ -157,3 +157,30 @@ fn a_thousand_steps_leave_no_more_than_one() {
         assert!(most <= counts.live + 8 + 4, "{most} objects at most, {} now", counts.live);
     });
 }
+
+#[test]
+fn a_recording_that_is_overtaken_keeps_what_it_uses() {
+    on_device(|h| {
+        let sparse = h.small_chunks();
+        let mut buffer = storage(&sparse, "Overtaken", 8 * MIB);
+        let wait = waits(resize(&sparse, &mut buffer, 2 * MIB));
+        let mut pool = vasa::vk::CommandPool::new(&h.device, vasa::vk::Timeline::Graphics).unwrap();
+        let mut encoder = pool.begin("Slow").unwrap();
+        h.record_fill(&mut encoder, buffer.slot().unwrap(), Pattern::new(5), (0, 1024));
+        drop(buffer);
+        // Submissions that the open recording knows nothing of.
+        for _ in 0..3 {
+            let point = h.submit("Fast", &[], |_| {});
+            h.device.wait(&[point]).unwrap();
+            h.device.collect().unwrap();
+        }
+        assert!(h.device.retiring() > 0, "destroyed under an open recording");
+        assert!(pool.reset().is_err(), "a pool was reset under an open recording");
+        let commands = vec![encoder.finish().unwrap()];
+        let point = h.device.submit(vasa::vk::Timeline::Graphics, commands, &wait).unwrap();
+        h.device.wait(&[point]).unwrap();
+        h.device.collect().unwrap();
+        assert_eq!(h.device.retiring(), 0);
+        pool.reset().unwrap();
+    });
+}

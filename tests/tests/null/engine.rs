@@ -107,3 +107,31 @@ fn the_engine_draws_on_after_a_frame_that_had_no_memory() {
     drop(device);
     driver.assert_clean();
 }
+
+/// What a frame left undone is done by the next: the same bytes reach the GPU in the end.
+#[test]
+fn a_frame_that_was_not_submitted_is_made_good() {
+    // Every submission of a flight fails once, for want of memory.
+    let counted = driver();
+    fly(&counted, &DeviceOptions::default(), 8).unwrap();
+    let submissions = counted.calls("vkQueueSubmit2");
+    for nth in 1..=submissions {
+        let driver = driver();
+        let device = open(&driver, &DeviceOptions::default()).unwrap();
+        let surface = hills();
+        {
+            let mut engine = scenes::engine(&device, 2);
+            add_hills(&mut engine, &surface);
+            driver.fail_nth(Fault::Submit, nth);
+            let mut failed = 0;
+            for frame in 0..10 {
+                let view = scenes::view(flight(&surface, 0.1 * frame as f32));
+                failed += u32::from(engine.render(&view, scenes::EXTENT, None).is_err());
+            }
+            assert!(failed <= 1, "one failure cost {failed} frames");
+            engine.wait_idle().unwrap();
+        }
+        drop(device);
+        driver.assert_clean();
+    }
+}

@@ -141,3 +141,24 @@ fn a_driver_that_must_not_unbind_keeps_its_tiles() {
     drop((buffer, sparse, device));
     driver.assert_clean();
 }
+
+#[test]
+fn what_stays_bound_is_cleared_where_zeros_are_promised() {
+    let driver = NullDriver::new(NullConfig::with_devices(vec![NullDevice::default()]));
+    let switches = vec![vasa::vk::quirks::Switch::NoNullUnbind];
+    let device = open(&driver, &DeviceOptions { switches, ..Default::default() }).unwrap();
+    let sparse = memory(&device);
+    let contents = vasa::sparse::Contents::Zeroed;
+    let desc = GrowableDesc::new("Zeroed", 16 * MIB, BufferUsageFlags::STORAGE_BUFFER);
+    let mut buffer = GrowableBuffer::new(&sparse, &GrowableDesc { contents, ..desc }).unwrap();
+    let mut fills = Vec::new();
+    for mib in [4, 1, 4] {
+        let before = driver.calls("vkCmdFillBuffer");
+        buffer.commit(mib * MIB).unwrap();
+        sparse.flush(None).unwrap();
+        fills.push(driver.calls("vkCmdFillBuffer") - before);
+    }
+    assert_eq!(fills, [1, 1, 0], "cleared when bound, cleared when given back, zero still");
+    drop((buffer, sparse, device));
+    driver.assert_clean();
+}

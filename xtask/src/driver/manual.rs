@@ -7,8 +7,8 @@ pub fn instructions(release: &Release) -> String {
     let mut ways = [
         (
             "Debian 13 or later",
-            "sudo apt-get install mesa-vulkan-drivers libvulkan1 vulkan-validationlayers",
-            release.is_debian(),
+            "sudo apt-get update && sudo apt-get install mesa-vulkan-drivers libvulkan1 vulkan-validationlayers",
+            release.is_debian() && release.version != "12",
         ),
         (
             "Debian 12 (after adding the suite bookworm-backports to its package sources)",

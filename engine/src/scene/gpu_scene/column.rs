@@ -22,6 +22,8 @@ pub struct Column<T> {
     buffer: GrowableBuffer,
     shadow: Vec<T>,
     dirty: DirtyRanges,
+    /// Ranges in uploads that are not submitted yet.
+    in_flight: Vec<Range<u32>>,
     uploaded_bytes: u64,
 }
 
@@ -37,6 +39,7 @@ impl<T: bytemuck::Pod> Column<T> {
             buffer: GrowableBuffer::new(sparse, &desc)?,
             shadow: Vec::new(),
             dirty: DirtyRanges::new(MERGE_GAP),
+            in_flight: Vec::new(),
             uploaded_bytes: 0,
         })
     }
@@ -109,6 +112,8 @@ impl<T: bytemuck::Pod> Column<T> {
         }
         let mut indices: Vec<u32> = Vec::with_capacity(elements);
         let mut data: Vec<T> = Vec::with_capacity(elements);
+        // Until they are submitted they are to be uploaded again, whatever fails in between.
+        self.in_flight.extend(ranges.iter().cloned());
         for range in ranges {
             data.extend_from_slice(&self.shadow[range.start as usize..range.end as usize]);
             indices.extend(range);
@@ -123,6 +128,18 @@ impl<T: bytemuck::Pod> Column<T> {
             words_per_element: (size_of::<T>() / 4) as u32,
         });
         Ok(())
+    }
+
+    /// The uploads are submitted.
+    pub(super) fn submitted(&mut self) {
+        self.in_flight.clear();
+    }
+
+    /// The uploads were not submitted: their elements are dirty still.
+    pub(super) fn keep_unsubmitted(&mut self) {
+        for range in self.in_flight.drain(..) {
+            self.dirty.mark(range);
+        }
     }
 
     /// The growable buffer.

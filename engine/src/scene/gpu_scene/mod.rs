@@ -37,6 +37,9 @@ use crate::vk::{CommandEncoder, Device};
 /// Elements that compaction may move in one frame, in each buffer.
 const COMPACTION_BUDGET: u32 = 4096;
 
+/// Instances that one dispatch of culling reaches: the groups that Vulkan guarantees, of 256.
+const MOST_INSTANCES: u32 = 65_535 * 256;
+
 /// A set of instances that were added together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct InstanceSet(RangeId);
@@ -90,7 +93,12 @@ impl GpuScene {
         let payloads = Column::new(sparse, "GPUScene.InstancePayloadData", policy)?;
         Ok(Self {
             primitives: Table::new(sparse, "GPUScene.PrimitiveData", policy, u32::MAX)?,
-            instances: Table::new(sparse, "GPUScene.InstanceSceneData", policy, payloads.capacity())?,
+            instances: Table::new(
+                sparse,
+                "GPUScene.InstanceSceneData",
+                policy,
+                payloads.capacity().min(MOST_INSTANCES),
+            )?,
             payloads,
             scatter: scatter::Scatter::new(device)?,
             jobs: Vec::new(),
@@ -211,6 +219,22 @@ impl GpuScene {
     /// Records the uploads that [`GpuScene::prepare`] made ready. The caller orders them before their readers.
     pub fn record_uploads(&self, encoder: &mut CommandEncoder) {
         self.scatter.record(encoder, &self.jobs);
+    }
+
+    /// The uploads are submitted.
+    pub fn submitted(&mut self) {
+        self.jobs.clear();
+        self.primitives.submitted();
+        self.instances.submitted();
+        self.payloads.submitted();
+    }
+
+    /// The uploads were not submitted: their elements are dirty still.
+    pub fn keep_unsubmitted(&mut self) {
+        self.jobs.clear();
+        self.primitives.keep_unsubmitted();
+        self.instances.keep_unsubmitted();
+        self.payloads.keep_unsubmitted();
     }
 
     /// Primitives.

@@ -123,6 +123,14 @@ impl<T: bytemuck::Pod> Table<T> {
         self.column.upload(ring, jobs)
     }
 
+    pub(super) fn submitted(&mut self) {
+        self.column.submitted();
+    }
+
+    pub(super) fn keep_unsubmitted(&mut self) {
+        self.column.keep_unsubmitted();
+    }
+
     /// The growable buffer.
     pub fn buffer(&self) -> &GrowableBuffer {
         self.column.buffer()

@@ -1,6 +1,6 @@
 //! Terrain chunks: each node that is drawn has vertices in the geometry pool, a primitive and an instance.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::lod::{CachePlan, ChunkCache, LodParams, Node};
@@ -47,6 +47,8 @@ pub(super) struct Chunks {
     chunks: BTreeMap<Node, Chunk>,
     selected: Vec<Node>,
     plan: CachePlan,
+    /// Chunks whose vertices no submitted pass has made yet.
+    unmade: BTreeSet<Node>,
     jobs: Option<(Upload, u32)>,
 }
 
@@ -60,6 +62,7 @@ impl Chunks {
             chunks: BTreeMap::new(),
             selected: Vec::new(),
             plan: CachePlan::default(),
+            unmade: BTreeSet::new(),
             jobs: None,
         })
     }
@@ -81,11 +84,12 @@ impl Chunks {
     /// Frees what the plan evicts, and takes what is kept but not drawn out of the instances.
     pub(super) fn evict(&mut self, gpu: &mut GpuScene, geometry: &mut GeometryPool) -> Result<()> {
         for node in std::mem::take(&mut self.plan.evict) {
+            self.unmade.remove(&node);
             if let Some(chunk) = self.chunks.remove(&node) {
                 remove(chunk, gpu, geometry)?;
             }
         }
-        let drawn: std::collections::BTreeSet<Node> = self.selected.iter().copied().collect();
+        let drawn: BTreeSet<Node> = self.selected.iter().copied().collect();
         for (node, chunk) in &mut self.chunks {
             if !drawn.contains(node)
                 && let Some(set) = chunk.instance.take()
@@ -111,19 +115,23 @@ impl Chunks {
         };
         let (first_index, index_count) = geometry.index_range(indices)?;
         let side = self.quads + 1;
-        let mut jobs = Vec::with_capacity(self.plan.create.len());
-        for node in std::mem::take(&mut self.plan.create) {
-            let vertices =
-                geometry.allocate_vertices(side * side * CHUNK_VERTEX_WORDS).inspect_err(|_| {
+        let mut missing = std::mem::take(&mut self.plan.create).into_iter();
+        while let Some(node) = missing.next() {
+            let made = add_chunk(params, surface, node, (first_index, index_count), side, gpu, geometry);
+            match made {
+                Ok(chunk) => {
+                    self.chunks.insert(node, chunk);
+                    self.unmade.insert(node);
+                }
+                Err(error) => {
+                    // These are asked for again in the next frame.
                     self.cache.forget(node);
-                })?;
-            let first_vertex_word = geometry.first_vertex_word(vertices)?;
-            let [x, z] = node.corner(params);
-            let cell = params.cell_size(node.level);
-            let data = primitive(params, surface, node, (first_index, index_count), first_vertex_word);
-            let primitive = gpu.add_primitive(data)?;
-            self.chunks.insert(node, Chunk { vertices, primitive, instance: None });
-            jobs.push(ChunkJob { corner: [x, z], cell, first_word: first_vertex_word });
+                    missing.for_each(|node| {
+                        self.cache.forget(node);
+                    });
+                    return Err(error);
+                }
+            }
         }
         for node in &self.selected {
             if let Some(chunk) = self.chunks.get_mut(node)
@@ -141,11 +149,26 @@ impl Chunks {
                 chunk.instance = Some(gpu.add_instances(&[desc])?);
             }
         }
+        let mut jobs = Vec::with_capacity(self.unmade.len());
+        for node in &self.unmade {
+            let Some(chunk) = self.chunks.get(node) else { continue };
+            let first_word = geometry.first_vertex_word(chunk.vertices)?;
+            jobs.push(ChunkJob {
+                corner: node.corner(params),
+                cell: params.cell_size(node.level),
+                first_word,
+            });
+        }
         self.jobs = match jobs.len() {
             0 => None,
             count => Some((ring.write(bytemuck::cast_slice(&jobs))?, count as u32)),
         };
         Ok(())
+    }
+
+    /// The pass that was recorded is submitted.
+    pub(super) fn submitted(&mut self) {
+        self.unmade.clear();
     }
 
     pub(super) fn record(
@@ -178,6 +201,7 @@ impl Chunks {
     }
 
     pub(super) fn remove_all(&mut self, gpu: &mut GpuScene, geometry: &mut GeometryPool) -> Result<()> {
+        self.unmade.clear();
         for (node, chunk) in std::mem::take(&mut self.chunks) {
             self.cache.forget(node);
             remove(chunk, gpu, geometry)?;
@@ -195,6 +219,27 @@ fn remove(chunk: Chunk, gpu: &mut GpuScene, geometry: &mut GeometryPool) -> Resu
     }
     gpu.remove_primitive(chunk.primitive)?;
     geometry.free_vertices(chunk.vertices)
+}
+
+/// Room for the vertices of a chunk, and its primitive.
+fn add_chunk(
+    params: &LodParams,
+    surface: &Surface,
+    node: Node,
+    indices: (u32, u32),
+    side: u32,
+    gpu: &mut GpuScene,
+    geometry: &mut GeometryPool,
+) -> Result<Chunk> {
+    let vertices = geometry.allocate_vertices(side * side * CHUNK_VERTEX_WORDS)?;
+    let first_vertex_word = geometry.first_vertex_word(vertices)?;
+    match gpu.add_primitive(primitive(params, surface, node, indices, first_vertex_word)) {
+        Ok(primitive) => Ok(Chunk { vertices, primitive, instance: None }),
+        Err(error) => {
+            geometry.free_vertices(vertices)?;
+            Err(error)
+        }
+    }
 }
 
 fn primitive(

@@ -171,6 +171,11 @@ impl Terrain {
         self.chunks.record(encoder, geometry, &self.textures);
     }
 
+    /// The vertices that were recorded are submitted.
+    pub(super) fn submitted(&mut self) {
+        self.chunks.submitted();
+    }
+
     /// Takes everything out of the scene.
     pub(super) fn remove_all(&mut self, gpu: &mut GpuScene, geometry: &mut GeometryPool) -> Result<()> {
         self.chunks.remove_all(gpu, geometry)?;

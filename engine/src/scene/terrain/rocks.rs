@@ -80,10 +80,8 @@ impl Rocks {
         if self.distance <= 0.0 || camera.height.abs() >= self.distance {
             return Ok(());
         }
-        if self.shapes.is_empty() {
-            for shape in 0..SHAPES {
-                self.shapes.push(add_shape(shape, gpu, geometry)?);
-            }
+        for shape in self.shapes.len() as u32..SHAPES {
+            self.shapes.push(add_shape(shape, gpu, geometry)?);
         }
         let cell = |at: f32| (at / self.field.cell).floor() as i32;
         let (west, east) = (cell(camera.x - self.distance), cell(camera.x + self.distance));

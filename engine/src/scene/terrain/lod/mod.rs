@@ -44,7 +44,7 @@
 //!
 //! *The coarse side is not morphed at all.* Its morph starts at morph_start * 2 k s, which is above (1)
 //! when `morph_start >= (1 + e) (1/2 + sqrt(2) / (2 k))`; the factor 1 + e on the second term is room for
-//! rounding. With k = 1.8 that is 0.8937, so 0.9 does. Since `morph_start` is below 1, k must exceed
+//! rounding. With k = 1.8 that is 0.8937, so 0.9 does; with k = 1.6 it is 0.9428. Since `morph_start` is below 1, k must exceed
 //! sqrt(2) (1 + e) / (1 - e) = 1.417, which implies the first condition.
 //!
 //! Nodes of the same level agree because they compute the same numbers from the same vertex; `quads` is
@@ -92,7 +92,9 @@ pub enum LodError {
     #[error("{0} levels were asked for: it must be 1 to 24")]
     Levels(u32),
     /// The range factor.
-    #[error("a range factor k of {0} was asked for: it must be above 1.417 and at most 64 (1.8 is usual)")]
+    #[error(
+        "a range factor k of {0} was asked for: it must be above 1.417 and at most 64 (1.6 to 2 are usual)"
+    )]
     K(f32),
     /// The start of the morph.
     #[error(
@@ -151,7 +153,7 @@ impl Morph {
 }
 
 impl LodParams {
-    /// The usual knobs (k = 1.8, morph from 0.9) for a world of this size in metres, with as many levels
+    /// Knobs (k = 1.8, morph from 0.9) for a world of this size in metres, with as many levels
     /// as it takes for at most four roots. [`Quadtree::new`] says whether they can be used.
     pub fn for_world(width: f32, depth: f32, quads: u32, cell: f32) -> Self {
         let mut params = Self { quads, cell, levels: 1, k: 1.8, morph_start: 0.9 };
