@@ -1,6 +1,6 @@
 //! One device a test: opened, used, and checked at the end.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use ash::vk::{AccessFlags2, BufferUsageFlags, PipelineStageFlags2};
 use vasa::sparse::{SparseKnobs, SparseMemory};
@@ -51,9 +51,13 @@ pub fn on_device(test: impl FnOnce(&Harness)) {
     harness.settle();
     check_nothing_left(&before, &harness.device.object_counts());
     assert_eq!(harness.device.retiring(), 0, "the retire queue still holds something");
+    let loader = loader_lock();
     drop(harness);
     let texts = watch.0.messages().failure_texts();
-    assert_eq!(watch.0.messages().failures(), 0, "validation said:\n{}", texts.join("\n"));
+    let failures = watch.0.messages().failures();
+    drop((watch, instance));
+    drop(loader);
+    assert_eq!(failures, 0, "validation said:\n{}", texts.join("\n"));
 }
 
 /// Prints what validation said when a test fails for another reason: it is often the cause.
@@ -68,17 +72,26 @@ impl Drop for Watch {
 }
 
 /// Keeps one instance for the whole process. Every test makes and drops its own; with the last one the loader would
-/// unload the driver, and some drivers (NVIDIA 580) cannot be loaded again after a few dozen times, or crash threads
-/// that are just ending.
+/// unload driver and layer, and some drivers (NVIDIA 580) cannot be loaded again after a few dozen times, or crash
+/// threads that are just ending.
 pub fn keep_driver_loaded() {
     static KEPT: OnceLock<Option<Arc<Instance>>> = OnceLock::new();
     KEPT.get_or_init(|| {
-        let options = InstanceOptions { validation: vk::Validation::Off, ..Default::default() };
+        let options = InstanceOptions { validation: vk::Validation::IfInstalled, ..Default::default() };
         Instance::new(options).ok()
     });
 }
 
+/// Held while instances and devices are made and dropped: test processes have crashed, rarely, while loaders of
+/// 1.3.239 did that in several threads at once.
+pub fn loader_lock() -> MutexGuard<'static, ()> {
+    static LOADER: Mutex<()> = Mutex::new(());
+    // It guards no data: a failed test leaves nothing half-done behind it.
+    LOADER.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
 fn open(settings: &Settings) -> vk::Result<(Arc<Instance>, Arc<Device>)> {
+    let _loader = loader_lock();
     keep_driver_loaded();
     let entry = hooks::entry().map_err(vk::Error::LoaderMissing)?;
     let instance = Instance::new(InstanceOptions { entry: Some(entry), ..settings.instance() })?;

@@ -32,6 +32,7 @@ struct Stage {
 /// Runs a test where headless surfaces exist. Afterwards no object may be left and no message said.
 fn on_stage(test: impl FnOnce(&mut Stage, Surface)) {
     let settings = Settings::from_environment();
+    let loader = vasa_tests::harness::loader_lock();
     vasa_tests::harness::keep_driver_loaded();
     let opened = Instance::new(InstanceOptions { headless_surface: true, ..settings.instance() }).and_then(
         |instance| {
@@ -49,6 +50,7 @@ fn on_stage(test: impl FnOnce(&mut Stage, Surface)) {
         }
         Err(error) => return settings.skip(&error.to_string()),
     };
+    drop(loader);
     let before = device.object_counts().live;
     let mut stage = Stage { instance: instance.clone(), device, pool: Vec::new(), frame: 0 };
     test(&mut stage, surface);
@@ -56,6 +58,7 @@ fn on_stage(test: impl FnOnce(&mut Stage, Surface)) {
     stage.device.wait_idle().unwrap();
     assert_eq!(stage.device.object_counts().live, before, "Vulkan objects leaked");
     assert_eq!(stage.device.retiring(), 0, "the retire queue still holds something");
+    let _loader = vasa_tests::harness::loader_lock();
     drop(stage);
     let texts = instance.messages().failure_texts();
     assert_eq!(instance.messages().failures(), 0, "validation said:\n{}", texts.join("\n"));
