@@ -34,6 +34,7 @@ pub struct Harness {
 /// # Panics
 /// When the test left something, or when there is no device and the environment forbids skips.
 pub fn on_device(test: impl FnOnce(&Harness)) {
+    let _turn = one_at_a_time();
     let settings = Settings::from_environment();
     let (instance, device) = match open(&settings) {
         Ok(opened) => opened,
@@ -51,12 +52,10 @@ pub fn on_device(test: impl FnOnce(&Harness)) {
     harness.settle();
     check_nothing_left(&before, &harness.device.object_counts());
     assert_eq!(harness.device.retiring(), 0, "the retire queue still holds something");
-    let loader = loader_lock();
     drop(harness);
     let texts = watch.0.messages().failure_texts();
     let failures = watch.0.messages().failures();
     drop((watch, instance));
-    drop(loader);
     assert_eq!(failures, 0, "validation said:\n{}", texts.join("\n"));
 }
 
@@ -82,16 +81,16 @@ pub fn keep_driver_loaded() {
     });
 }
 
-/// Held while instances and devices are made and dropped: test processes have crashed, rarely, while loaders of
-/// 1.3.239 did that in several threads at once.
-pub fn loader_lock() -> MutexGuard<'static, ()> {
-    static LOADER: Mutex<()> = Mutex::new(());
+/// Held by a test from its first Vulkan call to its last: one device at a time in a process. With several, test
+/// processes crashed about once in ten runs; the validation layer (1.3.239) looks the data of a device up in a map
+/// that making and dropping another changes.
+pub fn one_at_a_time() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
     // It guards no data: a failed test leaves nothing half-done behind it.
-    LOADER.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 fn open(settings: &Settings) -> vk::Result<(Arc<Instance>, Arc<Device>)> {
-    let _loader = loader_lock();
     keep_driver_loaded();
     let entry = hooks::entry().map_err(vk::Error::LoaderMissing)?;
     let instance = Instance::new(InstanceOptions { entry: Some(entry), ..settings.instance() })?;

@@ -9,11 +9,11 @@ use ash::vk;
 /// Severity class of a message, by what a test should do with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub enum MessageClass {
-    /// An error, or a warning of the validation type: a failure.
+    /// An error or a warning of the validation type: a failure.
     Failure,
     /// Advice about performance: listed.
     Performance,
-    /// Anything else the loader or driver says.
+    /// Anything else the loader or driver says. An error among it comes with a call that fails, and is that call's.
     General,
 }
 
@@ -97,8 +97,8 @@ fn classify(
 ) -> MessageClass {
     use vk::DebugUtilsMessageSeverityFlagsEXT as Severity;
     use vk::DebugUtilsMessageTypeFlagsEXT as Kind;
-    let warned = kind.contains(Kind::VALIDATION) && severity.contains(Severity::WARNING);
-    if warned || (severity.contains(Severity::ERROR) && !kind.contains(Kind::PERFORMANCE)) {
+    let validation = kind.contains(Kind::VALIDATION);
+    if validation && (severity.contains(Severity::ERROR) || severity.contains(Severity::WARNING)) {
         MessageClass::Failure
     } else if kind.contains(Kind::PERFORMANCE) {
         MessageClass::Performance
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(classify(Severity::ERROR, Kind::VALIDATION), MessageClass::Failure);
         assert_eq!(classify(Severity::WARNING, Kind::PERFORMANCE), MessageClass::Performance);
         assert_eq!(classify(Severity::INFO, Kind::VALIDATION), MessageClass::General);
-        assert_eq!(classify(Severity::ERROR, Kind::GENERAL), MessageClass::Failure);
+        assert_eq!(classify(Severity::ERROR, Kind::GENERAL), MessageClass::General);
         assert_eq!(classify(Severity::WARNING, Kind::GENERAL), MessageClass::General);
     }
 

@@ -32,7 +32,7 @@ struct Stage {
 /// Runs a test where headless surfaces exist. Afterwards no object may be left and no message said.
 fn on_stage(test: impl FnOnce(&mut Stage, Surface)) {
     let settings = Settings::from_environment();
-    let loader = vasa_tests::harness::loader_lock();
+    let _turn = vasa_tests::harness::one_at_a_time();
     vasa_tests::harness::keep_driver_loaded();
     let opened = Instance::new(InstanceOptions { headless_surface: true, ..settings.instance() }).and_then(
         |instance| {
@@ -50,7 +50,6 @@ fn on_stage(test: impl FnOnce(&mut Stage, Surface)) {
         }
         Err(error) => return settings.skip(&error.to_string()),
     };
-    drop(loader);
     let before = device.object_counts().live;
     let mut stage = Stage { instance: instance.clone(), device, pool: Vec::new(), frame: 0 };
     test(&mut stage, surface);
@@ -58,7 +57,6 @@ fn on_stage(test: impl FnOnce(&mut Stage, Surface)) {
     stage.device.wait_idle().unwrap();
     assert_eq!(stage.device.object_counts().live, before, "Vulkan objects leaked");
     assert_eq!(stage.device.retiring(), 0, "the retire queue still holds something");
-    let _loader = vasa_tests::harness::loader_lock();
     drop(stage);
     let texts = instance.messages().failure_texts();
     assert_eq!(instance.messages().failures(), 0, "validation said:\n{}", texts.join("\n"));
@@ -292,11 +290,14 @@ fn a_frame_is_copied_from_an_offscreen_image() {
 #[test]
 fn what_cannot_work_says_why() {
     let settings = Settings::from_environment();
-    let Ok(bare) = Instance::new(settings.instance()) else {
-        return settings.skip("no Vulkan instance");
-    };
-    let refused = Surface::headless(&bare).unwrap_err().to_string();
-    assert!(refused.contains("VK_EXT_headless_surface"), "{refused}");
+    {
+        let _turn = vasa_tests::harness::one_at_a_time();
+        let Ok(bare) = Instance::new(settings.instance()) else {
+            return settings.skip("no Vulkan instance");
+        };
+        let refused = Surface::headless(&bare).unwrap_err().to_string();
+        assert!(refused.contains("VK_EXT_headless_surface"), "{refused}");
+    }
     on_stage(|stage, surface| {
         let other = Device::open(&stage.instance, &settings.device()).unwrap();
         drop(Swapchain::new(&other, surface, [8, 8], SwapchainOptions::default()).unwrap());
