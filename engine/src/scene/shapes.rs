@@ -1,4 +1,4 @@
-//! Meshes of simple shapes, for examples, tests and placeholders.
+//! Meshes of simple shapes, for examples and tests.
 
 use glam::Vec3;
 
