@@ -43,7 +43,7 @@ fn same<T: bytemuck::Pod>(name: &str, gpu: &[T], host: &[T]) {
 }
 
 /// Compares all three buffers with the host's shadows.
-fn check_buffers(h: &Harness, engine: &Engine) {
+pub fn check_buffers(h: &Harness, engine: &Engine) {
     let gpu = engine.scene().gpu();
     let (instances, primitives) = (gpu.instances(), gpu.primitives());
     let count = instances.len();

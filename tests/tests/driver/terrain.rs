@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use vasa::Engine;
 use vasa::scene::terrain::lod::Node;
 use vasa_tests::harness::{Harness, on_device};
+use vasa_tests::hooks;
 use vasa_tests::scenes::{self, add_hills, draw, flight, hills};
 
 /// Heights of every chunk, own and parent's, from the GPU.
@@ -124,5 +125,54 @@ fn chunks_enter_and_leave_and_buffers_follow() {
             assert!((vertices[0][0] - expected).abs() < 0.02, "{node:?} holds another chunk's vertices");
             assert_eq!(vertices.len(), (side * side) as usize);
         }
+    });
+}
+
+/// Draws a flight in which some frames cannot be submitted, because the driver refuses their binds. What they left
+/// undone must be done by the next: tables, indices and vertices are read back and compared.
+#[test]
+fn a_frame_that_was_refused_loses_nothing() {
+    on_device(|h| {
+        if !h.in_place() {
+            // Without binds there is nothing to refuse here; the null ring fails every submission of a flight.
+            return;
+        }
+        let surface = hills();
+        let mut engine = scenes::engine(&h.device, 2);
+        add_hills(&mut engine, &surface);
+        let mut refused = 0;
+        for frame in 0..60 {
+            let view = scenes::view(flight(&surface, frame as f32 / 59.0));
+            // The first frame, with everything in it, and then every third one that has something to bind.
+            if frame % 3 == 0 {
+                hooks::fail_binds(Some(ash::vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
+            }
+            let result = engine.render(&view, scenes::EXTENT, None);
+            hooks::fail_binds(None);
+            refused += u32::from(result.is_err());
+        }
+        assert!(refused >= 2, "{refused} frames were refused: nothing was tried");
+        draw(&mut engine, flight(&surface, 1.0));
+        crate::scene::check_buffers(h, &engine);
+        let params = *engine.scene().terrain().unwrap().lod_params();
+        let half = surface.half_extent();
+        let side = params.quads + 1;
+        for (node, vertices) in heights(h, &engine) {
+            let [x0, z0] = node.corner(&params);
+            let cell = params.cell_size(node.level);
+            for index in [0, side * side / 2, side * side - 1] {
+                let x = (x0 + (index % side) as f32 * cell).clamp(-half.x, half.x);
+                let z = (z0 + (index / side) as f32 * cell).clamp(-half.y, half.y);
+                let [own, _] = vertices[index as usize];
+                assert!((own - surface.height(x, z, cell)).abs() < 0.02, "{node:?} was never made");
+            }
+        }
+        let again = {
+            let mut engine = scenes::engine(&h.device, 2);
+            add_hills(&mut engine, &surface);
+            draw(&mut engine, flight(&surface, 1.0));
+            engine.read_back().unwrap()
+        };
+        assert!(engine.read_back().unwrap() == again, "the picture is not that of an undisturbed engine");
     });
 }
