@@ -3,9 +3,9 @@
 use glam::Vec3;
 use vasa::Engine;
 use vasa::scene::gpu_scene::{
-    INSTANCE_ALIVE, InstancePayload, InstanceSceneData, InstanceSet, PrimitiveData,
+    INSTANCE_ALIVE, InstanceDesc, InstancePayload, InstanceSceneData, InstanceSet, PrimitiveData,
 };
-use vasa::scene::{Camera, MeshHandle};
+use vasa::scene::{Camera, MeshData, MeshHandle};
 use vasa_tests::harness::{Harness, on_device};
 use vasa_tests::scenes::{self, EXTENT, cube, draw, placed};
 
@@ -116,15 +116,17 @@ fn instances_point_at_their_own_mesh_after_compaction() {
     on_device(|h| {
         let mut engine = scenes::engine(&h.device, 2);
         let scene = engine.scene_mut();
-        // Many meshes with colours that name them; then most of the early ones go.
+        // Many meshes whose size, colour and payload name them; then most go. Nothing stale can pass for them.
+        let own_box = |i: u32| MeshData::cuboid([0.2 + i as f32 / 300.0; 3]);
         let mut kept = Vec::new();
         let mut gone = Vec::new();
         for i in 0..300u32 {
             let colour = [i as f32 / 300.0, 0.5, 0.25];
-            let mesh = scene.add_mesh(&cube(), colour, 0.5).unwrap();
+            let mesh = scene.add_mesh(&own_box(i), colour, 0.5).unwrap();
             let primitive = scene.primitive(mesh).unwrap();
             let at = Vec3::new(i as f32, 0.0, 0.0);
-            let set = scene.add_instances(&[placed(primitive, at, 0.2)]).unwrap();
+            let desc = InstanceDesc { random: i as f32 / 300.0, ..placed(primitive, at, 0.2) };
+            let set = scene.add_instances(&[desc]).unwrap();
             if i % 10 == 9 { kept.push((i, at)) } else { gone.push((mesh, set)) }
         }
         let camera = Camera::looking_at(Vec3::new(150.0, 30.0, 200.0), Vec3::new(150.0, 0.0, 0.0));
@@ -138,12 +140,14 @@ fn instances_point_at_their_own_mesh_after_compaction() {
         for _ in 0..60 {
             draw(&mut engine, camera);
         }
+        let end_after = engine.scene().gpu().primitives().len();
+        // New meshes overwrite the places that were left.
+        for _ in 0..300 {
+            engine.scene_mut().add_mesh(&MeshData::cuboid([77.0; 3]), [0.5; 3], 0.5).unwrap();
+        }
+        draw(&mut engine, camera);
         let gpu = engine.scene().gpu();
-        assert!(
-            gpu.primitives().len() * 2 < end_before,
-            "the tail was not compacted: {}",
-            gpu.primitives().len()
-        );
+        assert!(end_after * 2 < end_before, "the tail was not compacted: {end_after}");
         check_buffers(h, &engine);
         let primitives =
             from_gpu::<PrimitiveData>(h, gpu.primitives().buffer().buffer(), gpu.primitives().len());
@@ -151,13 +155,16 @@ fn instances_point_at_their_own_mesh_after_compaction() {
         let instances = from_gpu::<InstanceSceneData>(h, gpu.instances().buffer().buffer(), count);
         let vertices = engine.scene().geometry().vertices().buffer();
         let mut seen = 0;
-        for instance in instances.iter().filter(|i| i.flags & INSTANCE_ALIVE != 0) {
+        let payloads = from_gpu::<InstancePayload>(h, gpu.payloads().buffer().buffer(), count);
+        let alive = |(_, instance): &(usize, &InstanceSceneData)| instance.flags & INSTANCE_ALIVE != 0;
+        for (index, instance) in instances.iter().enumerate().filter(alive) {
             let i = instance.transform[0][3].round() as u32;
             let primitive = &primitives[instance.primitive as usize];
             assert!((primitive.colour[0] - i as f32 / 300.0).abs() < 1e-6, "instance {i} draws another mesh");
-            // Its geometry moved with it: the first vertex is the cube's.
+            // Its geometry moved with it: the first vertex is its own box's.
             let words = h.read(vertices, u64::from(primitive.first_vertex_word) * 4, 12, &[]);
-            assert_eq!(f32::from_bits(words[0]), cube().vertices[0].position[0]);
+            assert_eq!(f32::from_bits(words[0]), own_box(i).vertices[0].position[0], "geometry of {i}");
+            assert!((payloads[index].random - i as f32 / 300.0).abs() < 1e-6, "payload of instance {i}");
             seen += 1;
         }
         assert_eq!(seen, kept.len());
