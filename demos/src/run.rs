@@ -145,7 +145,8 @@ impl Run {
         }
         self.progress.step("compiling pipelines");
         let s = &self.settings;
-        let mut engine = Engine::on_device(device, s.sparse, s.render, s.frames_in_flight, s.upload_bytes)?;
+        let mut engine =
+            Engine::on_device(device, s.sparse.clone(), s.render, s.frames_in_flight, s.upload_bytes)?;
         stop::check()?;
         self.scene.build(&mut engine, &self.settings, &self.progress)?;
         self.progress.finish();

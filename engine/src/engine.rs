@@ -304,6 +304,7 @@ impl Engine {
         let waits: Vec<Point> = self.bound.into_iter().collect();
         let done = self.device.submit_with_present(Timeline::Graphics, commands, &waits, sync)?;
         self.bound = None;
+        self.scene.declare_uses(&self.sparse, done);
         self.scene.submitted();
         self.uploads.finish(done);
         Ok((FrameReport { frame: self.frame, done, waited: flushed.waits }, drawn))
@@ -436,7 +437,7 @@ impl Engine {
             vt: None,
             objects: ObjectStats { created_last_100_frames: objects.created - first, live: objects.live },
             validation_messages: self.device.instance().messages().failures(),
-            checker_messages: None,
+            checker_messages: self.sparse.checker().is_on().then(|| self.sparse.checker().reports()),
         }
     }
 }

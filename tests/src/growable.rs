@@ -81,17 +81,15 @@ impl Harness {
         for tile in 0..tiles {
             let (memory, offset) =
                 buffer.locate((tiles - 1 - tile) * TILE).expect("committed bytes have a place");
-            binds.push(MemoryBind {
-                resource_offset: tile * TILE,
-                size: TILE,
-                memory: Some((memory.raw(), offset)),
-            });
+            binds.push(MemoryBind::new(tile * TILE, TILE, Some((memory.raw(), offset))));
             chunks.push(memory);
         }
         let buffers = [BufferBinds { buffer: &twin, binds: &binds }];
         let writers = [self.device.submitted(Timeline::Graphics)];
-        let bound =
-            self.device.bind_sparse(&[BindBatch { buffers: &buffers, waits: &writers }], false).unwrap();
+        let bound = self
+            .device
+            .bind_sparse(&[BindBatch { buffers: &buffers, waits: &writers, ..Default::default() }], false)
+            .unwrap();
         let words = self.read(&twin, 0, tiles * TILE, &bound.into_iter().collect::<Vec<_>>());
         drop(twin);
         words

@@ -28,8 +28,8 @@ pub struct Harness {
     fill: ComputePipeline,
 }
 
-/// Runs a test on a device of its own. Afterwards nothing may be left of it: no validation message, no object,
-/// no chunk, no byte.
+/// Runs a test on a device of its own. Afterwards nothing may be left of it: no validation message, no report of the
+/// checker, no object, no chunk, no byte.
 ///
 /// # Panics
 /// When the test left something, or when there is no device and the environment forbids skips.
@@ -55,17 +55,20 @@ pub fn on_device(test: impl FnOnce(&Harness)) {
     drop(harness);
     let texts = watch.0.messages().failure_texts();
     let failures = watch.0.messages().failures();
+    let (reports, checker) = (watch.0.messages().checker_reports(), watch.0.messages().checker_texts());
     drop((watch, instance));
     assert_eq!(failures, 0, "validation said:\n{}", texts.join("\n"));
+    assert_eq!(reports, 0, "the checker said:\n{}", checker.join("\n"));
 }
 
-/// Prints what validation said when a test fails for another reason: it is often the cause.
+/// Prints what validation and the checker said when a test fails for another reason: it is often the cause.
 struct Watch(Arc<Instance>);
 
 impl Drop for Watch {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.messages().failure_texts().iter().for_each(|text| println!("validation: {text}"));
+            self.0.messages().checker_texts().iter().for_each(|text| println!("checker: {text}"));
         }
     }
 }

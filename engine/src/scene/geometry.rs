@@ -27,7 +27,7 @@ const COMPACTION_BUDGET: u32 = 1 << 20;
 
 /// How the pool's watermarks move: in steps of 1 MiB, down after 8 frames that needed less.
 pub const POOL_POLICY: CommitPolicy =
-    CommitPolicy { step_bytes: 1 << 20, headroom_bytes: 0, shrink_hysteresis: 8 };
+    CommitPolicy { step_bytes: 1 << 20, headroom_bytes: 0, shrink_hysteresis: 8, ahead: true };
 
 /// One vertex of a mesh: 24 bytes, `MESH_VERTEX_WORDS` words.
 #[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]

@@ -12,7 +12,7 @@ use super::terrain::Terrain;
 use crate::memory::UploadRing;
 use crate::scene::Camera;
 use crate::sparse::SparseMemory;
-use crate::vk::{CommandEncoder, Device};
+use crate::vk::{CommandEncoder, Device, Point};
 
 slotmap::new_key_type! {
     /// A mesh of the scene. Stale after it is removed: using it then is an error, never another mesh.
@@ -221,6 +221,22 @@ impl Scene {
         }
         encoder.memory_barrier(write, all);
         Ok(())
+    }
+
+    /// Tells the checker of reserved memory what a submission with the moment `at` may use: of each buffer the bytes that
+    /// were asked for, which is how far shaders are allowed to look.
+    pub fn declare_uses(&self, sparse: &SparseMemory, at: Point) {
+        let (gpu, geometry) = (&self.gpu, &self.geometry);
+        let buffers = [
+            gpu.primitives().buffer(),
+            gpu.instances().buffer(),
+            gpu.payloads().buffer(),
+            geometry.vertices(),
+            geometry.indices(),
+        ];
+        for buffer in buffers.into_iter().filter(|buffer| buffer.in_place()) {
+            sparse.declare_use(buffer.id(), 0..buffer.requested(), at);
+        }
     }
 
     /// What was recorded is submitted: it need not be recorded again.

@@ -20,15 +20,42 @@
 //! Where a device cannot bind buffers partly, a [`GrowableBuffer`] has the same interface and grows by
 //! recreating and copying: that is said once in the log, and shown in the stats.
 
-mod chunks;
+mod ahead;
+pub mod batch;
+mod check;
+mod chunk;
+mod contents;
 mod error;
+mod flush;
 mod growable;
+pub mod headroom;
+mod image;
+mod knobs;
+mod lower;
 mod memory;
+mod paged;
+mod paged_buffer;
+pub mod pages;
+mod remap;
+mod resource;
+pub mod shadow;
 mod stats;
+pub mod tiles;
+mod trace;
 pub mod watermark;
 
+pub use check::Checker;
+pub use chunk::Chunk;
+pub use contents::{Contents, POISON};
 pub use error::{Error, Result};
-pub use growable::{Contents, GrowableBuffer, GrowableDesc};
-pub use memory::{Flushed, SparseKnobs, SparseMemory};
+pub use flush::Flushed;
+pub use growable::{Commit, GrowableBuffer, GrowableDesc};
+pub use image::{ChunkedImage, Missing, PartiallyResidentDesc, PartiallyResidentImage};
+pub use knobs::SparseKnobs;
+pub use memory::SparseMemory;
+pub use paged_buffer::{PagedBuffer, PagedDescription};
+pub use remap::Defragmentation;
 pub use stats::{ResourceStats, SparseStats};
-pub use watermark::{Bytes, ChunkPolicy, CommitPolicy};
+pub use watermark::{ChunkPolicy, CommitPolicy};
+
+pub use crate::vk::Bytes;

@@ -7,7 +7,8 @@ use serde::Serialize;
 pub struct ResourceStats {
     /// Debug name.
     pub name: String,
-    /// `growable buffer`, or `growable buffer (fallback)` where it is recreated and copied.
+    /// `growable buffer`, `paged buffer`, `chunked image` or `partially resident image`; with ` (fallback)` where the
+    /// device cannot do it in place.
     pub kind: &'static str,
     /// Bytes of addresses.
     pub reserved_bytes: u64,
@@ -25,8 +26,18 @@ pub struct ResourceStats {
     pub grows: u64,
     /// Commits that made it smaller.
     pub shrinks: u64,
+    /// Commits that the next submission had to wait for.
+    pub waited: u64,
+    /// Ranges bound ahead of need.
+    pub binds_ahead: u64,
     /// Time of the last commit on the calling thread, nanoseconds.
     pub last_commit_ns: u64,
+    /// Whether it is an image.
+    #[serde(skip)]
+    pub is_image: bool,
+    /// Whether its memory is pages of a pool, whose chunks it shares with others.
+    #[serde(skip)]
+    pub is_pooled: bool,
 }
 
 /// All reserved resources of a device, and what was done for them.
@@ -56,14 +67,20 @@ pub struct SparseStats {
     pub chunks: u64,
     /// Chunks kept ready.
     pub cached_chunks: u64,
+    /// Bytes of chunks kept ready.
+    pub cached_bytes: u64,
     /// `vkQueueBindSparse` calls.
     pub bind_calls: u64,
     /// Of those, calls made ahead of need by a worker.
     pub bind_calls_ahead: u64,
     /// Ranges bound.
     pub binds: u64,
-    /// Ranges unbound.
+    /// Ranges unbound or remapped.
     pub unbinds: u64,
+    /// Binds saved by merging contiguous ranges.
+    pub merged_binds: u64,
+    /// `vkQueueBindSparse` calls of frame threads between the last two frame ends.
+    pub bind_calls_last_frame: u64,
     /// Most `vkQueueBindSparse` calls between two frame ends.
     pub max_bind_calls_per_frame: u64,
     /// Commits that made a resource larger.
@@ -72,6 +89,14 @@ pub struct SparseStats {
     pub shrinks: u64,
     /// Frames whose submission had to wait for a bind.
     pub frames_waited: u64,
+    /// Time of the last bind call on its thread, nanoseconds.
+    pub last_commit_cpu_ns: u64,
+    /// Time until the last bind was seen done, nanoseconds: an upper bound, looked at once a frame.
+    pub last_commit_usable_ns: u64,
+    /// Tiles moved by defragmentation.
+    pub remapped_tiles: u64,
+    /// Bytes of chunks that defragmentation has emptied.
+    pub defragmented_bytes: u64,
     /// Each resource.
     pub resources: Vec<ResourceStats>,
 }

@@ -19,8 +19,9 @@ use ash::vk;
 use super::buffer::Buffer;
 use super::device::Device;
 use super::error::{Error, Result};
-use super::image::{Image, Sampler};
+use super::image::Image;
 use super::retire::Garbage;
+use super::sampler::Sampler;
 
 /// Number of storage buffer bindings that mirror each other.
 pub const BUFFER_VIEWS: u32 = 8;

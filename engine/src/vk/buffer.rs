@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
+use super::addresses::ReservationId;
 use super::device::Device;
 use super::error::{Error, Result};
 use super::memory::{Location, StaticRange};
@@ -24,7 +25,7 @@ enum Backing {
     /// A range of the static heap.
     Committed(Option<Box<StaticRange>>),
     /// Addresses only: pages are bound by [`Device::bind_sparse`].
-    Reserved,
+    Reserved { addresses: ReservationId, aliased: bool },
 }
 
 /// Size, alignment and allowed memory types of a resource.
@@ -85,7 +86,8 @@ impl Buffer {
     /// other aliased resources.
     ///
     /// # Errors
-    /// When the device cannot bind buffers partly, or the size is zero or over its limit.
+    /// When the device cannot bind buffers partly, has no addresses left (with who holds them), or the size is zero or
+    /// over its limit.
     pub fn reserved(
         device: &Arc<Device>,
         name: &str,
@@ -99,8 +101,15 @@ impl Buffer {
         if aliased && !device.capabilities().sparse.residency_aliased {
             return Err(device.unsupported(name, "sparseResidencyAliased"));
         }
-        let raw = create(device, name, bytes, usage, sparse_flags(aliased))?;
-        Ok(Self::assemble(device, raw, name, bytes, Backing::Reserved))
+        let addresses = device.reserve_addresses(name, bytes)?;
+        let raw = create(device, name, bytes, usage, sparse_flags(aliased))
+            .inspect_err(|_| device.release_addresses(addresses))?;
+        Ok(Self::assemble(device, raw, name, bytes, Backing::Reserved { addresses, aliased }))
+    }
+
+    /// Whether its pages may be shared with other aliased resources.
+    pub fn is_aliased(&self) -> bool {
+        matches!(self.backing, Backing::Reserved { aliased: true, .. })
     }
 
     fn assemble(device: &Arc<Device>, raw: vk::Buffer, name: &str, bytes: u64, backing: Backing) -> Self {
@@ -131,7 +140,7 @@ impl Buffer {
 
     /// Whether it is only addresses until bound.
     pub fn is_reserved(&self) -> bool {
-        matches!(self.backing, Backing::Reserved)
+        matches!(self.backing, Backing::Reserved { .. })
     }
 
     /// What binding it needs.
@@ -184,10 +193,13 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         self.device.retire(Garbage::Buffer(self.raw));
-        if let Backing::Committed(allocation) = &mut self.backing
-            && let Some(allocation) = allocation.take()
-        {
-            self.device.retire(Garbage::Allocation(allocation));
+        match &mut self.backing {
+            Backing::Committed(allocation) => {
+                if let Some(allocation) = allocation.take() {
+                    self.device.retire(Garbage::Allocation(allocation));
+                }
+            }
+            Backing::Reserved { addresses, .. } => self.device.retire_addresses(*addresses),
         }
     }
 }

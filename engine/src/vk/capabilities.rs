@@ -143,6 +143,12 @@ pub struct Limits {
     pub max_buffer_size: u64,
     /// Largest side of a 2D image, texels.
     pub max_image_2d: u32,
+    /// Largest width of a 1D image, texels.
+    pub max_image_1d: u32,
+    /// Largest side of a 3D image, texels.
+    pub max_image_3d: u32,
+    /// Most array layers of an image.
+    pub max_image_layers: u32,
     /// Largest single allocation, bytes.
     pub max_memory_allocation: u64,
     /// Most allocations alive at once.
@@ -363,6 +369,9 @@ pub fn query(instance: &Instance, physical: vk::PhysicalDevice) -> Result<Capabi
             max_storage_buffer_range: u64::from(limits.max_storage_buffer_range),
             max_buffer_size: p13.max_buffer_size,
             max_image_2d: limits.max_image_dimension2_d,
+            max_image_1d: limits.max_image_dimension1_d,
+            max_image_3d: limits.max_image_dimension3_d,
+            max_image_layers: limits.max_image_array_layers,
             max_memory_allocation: p11.max_memory_allocation_size,
             max_memory_allocations: limits.max_memory_allocation_count,
             storage_buffer_alignment: limits.min_storage_buffer_offset_alignment,

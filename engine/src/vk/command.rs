@@ -189,7 +189,7 @@ pub struct ColourTarget {
 }
 
 impl CommandEncoder {
-    fn device(&self) -> &ash::Device {
+    pub(super) fn device(&self) -> &ash::Device {
         &self.token.device.raw
     }
 

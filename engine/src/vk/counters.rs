@@ -50,8 +50,8 @@ impl Counters {
 
     pub(super) fn destroyed(&self, garbage: &Garbage) {
         match garbage {
-            // Slots and ranges of the static heap are no Vulkan objects.
-            Garbage::Slot(..) | Garbage::Allocation(_) => return,
+            // Slots, tokens, addresses and ranges of the static heap are no Vulkan objects.
+            Garbage::Slot(..) | Garbage::Allocation(_) | Garbage::Addresses(_) | Garbage::Token(_) => return,
             Garbage::Memory(..) => {
                 self.chunks.fetch_sub(1, Ordering::Relaxed);
             }

@@ -8,9 +8,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 use ash::{ext, khr, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 
+use super::addresses::{AddressBudget, DEFAULT_ADDRESS_WARNING};
 use super::capabilities::{self, Capabilities, FeatureMask};
+use super::clocks::Clocks;
 use super::counters::Counters;
 use super::error::{Error, Result};
+use super::faults::Faults;
 use super::instance::Instance;
 use super::queue_policy::{self, QueueChoice, QueuePlan, SparseQueuePolicy};
 use super::quirks::{Quirks, Switch};
@@ -75,6 +78,9 @@ pub struct Device {
     pub(super) timelines: [Semaphore; 3],
     /// Serialises binds of all queues.
     pub(super) bind_order: Mutex<()>,
+    pub(super) clocks: Mutex<Clocks>,
+    pub(super) faults: Faults,
+    pub(super) addresses: Mutex<AddressBudget>,
     pub(super) retire: RetireQueue,
     pub(super) counters: Counters,
     pub(super) allocator: Mutex<ManuallyDrop<Allocator>>,
@@ -269,6 +275,7 @@ impl Device {
         let debug = instance.has_debug_utils().then(|| ext::debug_utils::Device::new(instance.raw(), &raw));
         let swapchain = (owned && instance.has_surfaces() && capabilities.optional.swapchain)
             .then(|| khr::swapchain::Device::new(instance.raw(), &raw));
+        let addresses = AddressBudget::new(capabilities.sparse.address_space_bytes, DEFAULT_ADDRESS_WARNING);
         let mut device = Self {
             quirks: Quirks::of(&capabilities, &switches),
             counters: Counters::new(capabilities.heaps.len()),
@@ -281,6 +288,9 @@ impl Device {
             queues,
             timelines,
             bind_order: Mutex::default(),
+            clocks: Mutex::default(),
+            faults: Faults::default(),
+            addresses: Mutex::new(addresses),
             retire: RetireQueue::default(),
             allocator: Mutex::new(ManuallyDrop::new(allocator)),
             bindless: OnceLock::new(),
@@ -338,6 +348,11 @@ impl Device {
     /// The granularity at which memory is bound to reserved buffers, in bytes, as the driver reported it.
     pub fn sparse_buffer_alignment(&self) -> u64 {
         self.sparse_buffer_alignment
+    }
+
+    /// Faults on purpose, for tests: see [`super::faults`].
+    pub fn faults(&self) -> &Faults {
+        &self.faults
     }
 
     /// Known faults of the driver.

@@ -48,6 +48,9 @@ pub enum Error {
         /// The largest value allowed.
         limit: u64,
     },
+    /// The device has no addresses left for a reservation; the text names who holds them.
+    #[error(transparent)]
+    Addresses(#[from] super::addresses::AddressBudgetError),
     /// The driver or our own budget has no memory left.
     #[error(
         "out of memory: {what} needs {requested} bytes of heap {heap} (size {heap_size} bytes, {usage} bytes used by us); free something, or use a smaller budget or scene"

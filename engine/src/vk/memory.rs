@@ -8,6 +8,7 @@ use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, 
 
 use super::device::Device;
 use super::error::{Error, Result};
+use super::faults::Site;
 use super::retire::Garbage;
 
 /// Where a resource of the static heap lies.
@@ -85,6 +86,9 @@ impl Device {
             let limit = self.capabilities().limits.max_memory_allocation;
             return Err(Error::Limit { what: format!("one allocation for {name}"), asked: bytes, limit });
         }
+        if self.faults.call(Site::Allocate).is_err() {
+            return Err(self.out_of_memory(name, bytes, heap));
+        }
         let mut priority =
             vk::MemoryPriorityAllocateInfoEXT::default().priority(if high_priority { 1.0 } else { 0.5 });
         let mut info =
@@ -137,6 +141,11 @@ impl Device {
             Location::Upload => MemoryLocation::CpuToGpu,
             Location::Readback => MemoryLocation::GpuToCpu,
         };
+        let allowed = |i: &usize| requirements.memory_type_bits >> i & 1 == 1;
+        let first_heap = self.heap_of((0..32).find(allowed).unwrap_or(0) as u32);
+        if self.faults.call(Site::Allocate).is_err() {
+            return Err(self.out_of_memory(name, requirements.size, first_heap));
+        }
         let allocation = self.allocator().allocate(&AllocationCreateDesc {
             name,
             requirements,
@@ -144,11 +153,9 @@ impl Device {
             linear,
             allocation_scheme: AllocationScheme::GpuAllocatorManaged,
         });
-        let allowed = |i: &usize| requirements.memory_type_bits >> i & 1 == 1;
         let allocation = allocation.map_err(|error| match error {
             gpu_allocator::AllocationError::OutOfMemory => {
-                let heap = self.heap_of((0..32).find(allowed).unwrap_or(0) as u32);
-                self.out_of_memory(name, requirements.size, heap)
+                self.out_of_memory(name, requirements.size, first_heap)
             }
             other => Error::Other(format!("memory for {name}: {other}")),
         })?;

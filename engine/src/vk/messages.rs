@@ -13,6 +13,8 @@ pub enum MessageClass {
     Failure,
     /// Advice about performance: listed.
     Performance,
+    /// A report of the engine's own checker of sparse memory: counted apart.
+    Checker,
     /// Anything else the loader or driver says. An error among it comes with a call that fails, and is that call's.
     General,
 }
@@ -38,6 +40,7 @@ pub struct MessageLog {
 struct Inner {
     kept: Vec<Message>,
     failures: u64,
+    checker: u64,
     /// Identifiers that were logged.
     said: BTreeSet<String>,
 }
@@ -49,6 +52,32 @@ impl MessageLog {
     /// Number of errors and validation warnings so far.
     pub fn failures(&self) -> u64 {
         self.lock().failures
+    }
+
+    /// Number of reports of the engine's own checker so far.
+    pub fn checker_reports(&self) -> u64 {
+        self.lock().checker
+    }
+
+    /// The checker's reports among the messages kept, as text.
+    pub fn checker_texts(&self) -> Vec<String> {
+        let inner = self.lock();
+        let reports = inner.kept.iter().filter(|m| m.class == MessageClass::Checker);
+        reports.map(|m| format!("{}: {}", m.id, m.text)).collect()
+    }
+
+    /// Adds a report of the engine's own checker. Said once a kind in the log.
+    pub(crate) fn add_checker_report(&self, id: &str, text: String) {
+        self.push(Message { class: MessageClass::Checker, id: id.into(), text });
+    }
+
+    /// Forgets the checker's reports, for tests that provoke them. Returns them.
+    pub fn take_checker_reports(&self) -> Vec<String> {
+        let texts = self.checker_texts();
+        let mut inner = self.lock();
+        inner.checker = 0;
+        inner.kept.retain(|m| m.class != MessageClass::Checker);
+        texts
     }
 
     /// The messages kept (the first 200).
@@ -80,6 +109,12 @@ impl MessageLog {
                 // Once per cause: what is wrong in one frame is wrong in all of them.
                 if inner.said.insert(message.id.clone()) {
                     log::error!(target: "vulkan", "{}: {}", message.id, message.text);
+                }
+            }
+            MessageClass::Checker => {
+                inner.checker += 1;
+                if inner.said.insert(message.id.clone()) {
+                    log::error!(target: "checker", "{}: {}", message.id, message.text);
                 }
             }
             MessageClass::Performance => log::debug!(target: "vulkan", "{}: {}", message.id, message.text),

@@ -13,16 +13,24 @@
 //!                                                       `- retire queue                        (destruction)
 //! ```
 //!
-//! One choke point each: device memory ([`memory`]), sparse binds and submissions ([`timeline`]), naming
+//! One choke point each: device memory ([`memory`]), submissions ([`timeline`]), sparse binds ([`bind`]), naming
 //! (`Device::set_name`), descriptors ([`bindless`]), destruction ([`retire`](Device::collect)).
 
+pub mod addresses;
+#[cfg(test)]
+mod addresses_tests;
+pub mod bind;
 pub mod bindless;
 pub mod buffer;
+pub mod bytes;
 pub mod capabilities;
+pub mod clocks;
 pub mod command;
+pub mod copies;
 mod counters;
 pub mod device;
 mod error;
+pub mod faults;
 pub mod image;
 pub mod instance;
 pub mod layout;
@@ -36,27 +44,37 @@ pub mod query;
 pub mod queue_policy;
 pub mod quirks;
 mod retire;
+pub mod sampler;
 pub mod select;
 pub mod shader;
+pub mod sparse_image;
 pub mod surface;
 pub mod swapchain;
 mod swapchain_policy;
 pub mod timeline;
 
+pub use addresses::{AddressBudgetError, AddressHolder};
+pub use bind::{BindBatch, BufferBinds, ImageBinds, ImageTileBinds, MemoryBind, TileBind};
 pub use bindless::Slot;
 pub use buffer::Buffer;
+pub use bytes::Bytes;
 pub use capabilities::{Capabilities, FeatureMask, SparseSupport, SparseTier};
 pub use command::{BufferCopy, ColourTarget, CommandBuffer, CommandEncoder, CommandPool};
+pub use copies::ImageRegion;
 pub use counters::ObjectCounts;
 pub use device::{Device, DeviceOptions};
 pub use error::{Error, Result};
-pub use image::{Image, ImageDesc, Sampler, SamplerDesc};
+pub use faults::{Faults, Site};
+pub use image::{Dimensions, Image, ImageDesc};
 pub use instance::{Instance, InstanceOptions, Validation};
 pub use memory::{DeviceMemory, Location};
 pub use pass_bindings::PassBindings;
 pub use pipeline::{ComputePipeline, GraphicsDesc, GraphicsPipeline};
 pub use query::PassTimer;
 pub use queue_policy::SparseQueuePolicy;
+pub use retire::RetireToken;
+pub use sampler::{Sampler, SamplerDesc};
+pub use sparse_image::{SparseImage, SparseImageRequirements};
 pub use surface::Surface;
 pub use swapchain::{Acquired, AcquiredImage, Presented, Swapchain, SwapchainOptions};
-pub use timeline::{BindBatch, BufferBinds, MemoryBind, Point, PresentSync, Timeline};
+pub use timeline::{Point, PresentSync, Timeline};

@@ -19,7 +19,8 @@ use ash::vk;
 use super::buffer::Buffer;
 use super::device::Device;
 use super::error::{Error, Result};
-use super::image::{Image, Sampler};
+use super::image::Image;
+use super::sampler::Sampler;
 
 /// Number of storage buffer bindings, from 0.
 pub const PASS_BUFFERS: u32 = 8;

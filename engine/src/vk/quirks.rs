@@ -12,6 +12,8 @@ use super::capabilities::Capabilities;
 pub enum Switch {
     /// Never unbind with a null memory handle: leave tiles bound to their old chunk until rebound.
     NoNullUnbind,
+    /// Bind every tile by itself: runs of tiles are not merged into one range.
+    NoMergedBinds,
     /// `textureSampleGrad` ignores anisotropy: take several taps by hand where it matters.
     NoAnisotropicGradients,
     /// Partly bound memory hides missing binds: readback through the resource itself proves nothing.

@@ -4,7 +4,7 @@
 //! forgotten: destroying objects of a lost device is what crashes drivers.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use ash::{khr, vk};
 
@@ -30,6 +30,10 @@ pub(super) enum Garbage {
     Memory(vk::DeviceMemory, u64, u32),
     /// A range of the static heap.
     Allocation(Box<super::memory::StaticRange>),
+    /// Nothing to destroy: tells its other holders that the moment has passed.
+    Token(#[allow(dead_code)] Arc<()>), // Dropped, which is what it is for.
+    /// Addresses of a reserved resource that was destroyed just before.
+    Addresses(super::addresses::ReservationId),
     /// A slot of the bindless table.
     Slot(super::bindless::SlotKind, u32),
 }
@@ -55,7 +59,26 @@ impl RetireQueue {
     }
 }
 
+/// Tells when everything that may use something dropped now is over: see [`Device::retire_token`].
+#[derive(Debug)]
+pub struct RetireToken(Arc<()>);
+
+impl RetireToken {
+    /// Whether that is so, as of the last [`Device::collect`].
+    pub fn is_passed(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+}
+
 impl Device {
+    /// A token that passes when what was dropped before this call is destroyed: nothing submitted or recorded so far can
+    /// use it any more.
+    pub fn retire_token(&self) -> RetireToken {
+        let token = Arc::new(());
+        self.retire(Garbage::Token(token.clone()));
+        RetireToken(token)
+    }
+
     pub(super) fn retire(&self, garbage: Garbage) {
         let begun = self.recordings_begun();
         let points = self.settled(&begun);
@@ -71,6 +94,7 @@ impl Device {
         for timeline in Timeline::ALL {
             completed[timeline as usize] = self.completed(timeline)?;
         }
+        self.clocks().forget(&completed);
         let mut ready = Vec::new();
         {
             let mut entries = self.retire.lock();
@@ -139,6 +163,8 @@ impl Device {
                     self.forget_memory(heap, bytes);
                 }
                 Garbage::Allocation(allocation) => self.free_static(*allocation),
+                Garbage::Token(_) => {}
+                Garbage::Addresses(reservation) => self.release_addresses(reservation),
                 Garbage::Slot(kind, slot) => {
                     if let Some(bindless) = self.bindless.get() {
                         bindless.release(kind, slot);

@@ -1,4 +1,4 @@
-//! Queues and their timelines: the one choke point for submitting and for binding sparse memory.
+//! Queues and their timelines: the one choke point for submitting. Binds are in [`bind`](super::bind).
 //!
 //! A queue's submissions and a queue's sparse binds signal *different* timelines, even on one
 //! `VkQueue`: nothing but semaphores orders them, so a bind could finish before an earlier submission
@@ -10,8 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use ash::vk;
 
+use super::clocks::Clocks;
 use super::device::Device;
 use super::error::{Error, Result};
+use super::faults::Site;
 
 /// The engine's timelines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -72,7 +74,7 @@ impl Queue {
 
 pub(super) struct Semaphore {
     pub(super) raw: vk::Semaphore,
-    submitted: AtomicU64,
+    pub(super) submitted: AtomicU64,
     recordings: Mutex<Recordings>,
 }
 
@@ -114,35 +116,6 @@ impl PresentSync {
             value => Some(Point { timeline: Timeline::Graphics, value }),
         }
     }
-}
-
-/// One range of sparse memory to bind, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MemoryBind {
-    /// Offset in the resource, a multiple of its alignment.
-    pub resource_offset: u64,
-    /// Length, a multiple of the alignment (or up to the resource's end).
-    pub size: u64,
-    /// The memory and the offset in it; `None` unbinds.
-    pub memory: Option<(vk::DeviceMemory, u64)>,
-}
-
-/// Binds of one buffer.
-#[derive(Debug, Clone, Copy)]
-pub struct BufferBinds<'a> {
-    /// The reserved buffer.
-    pub buffer: &'a super::buffer::Buffer,
-    /// Its ranges; never empty.
-    pub binds: &'a [MemoryBind],
-}
-
-/// One batch of a `vkQueueBindSparse` call: its binds and what it waits for.
-#[derive(Debug, Clone, Copy)]
-pub struct BindBatch<'a> {
-    /// Binds of buffers.
-    pub buffers: &'a [BufferBinds<'a>],
-    /// Moments to wait for before binding.
-    pub waits: &'a [Point],
 }
 
 impl Device {
@@ -323,6 +296,7 @@ impl Device {
             .queue(timeline)
             .filter(|_| timeline != Timeline::Bind)
             .ok_or(Error::Vulkan { call: "vkQueueSubmit2", result: vk::Result::ERROR_FEATURE_NOT_PRESENT })?;
+        self.faults.call(Site::Submit).map_err(Error::of("vkQueueSubmit2"))?;
         let infos: Vec<_> =
             commands.iter().map(|c| vk::CommandBufferSubmitInfo::default().command_buffer(*c)).collect();
         let own = waits.iter().filter(|p| p.value > 0).map(|p| self.semaphore_info(*p));
@@ -340,8 +314,19 @@ impl Device {
         // queue lock is held.
         unsafe { self.raw.queue_submit2(queue.raw, &[submit], vk::Fence::null()) }
             .map_err(|r| self.noticed(Error::of("vkQueueSubmit2")(r)))?;
+        self.clocks().note(point, waits);
         state.submitted.store(point.value, Ordering::Release);
         Ok(point)
+    }
+
+    /// Whether a moment is over before anything of a later one starts: it was reached, or semaphores order the two.
+    pub fn is_ordered(&self, earlier: Point, later: Point) -> bool {
+        self.clocks().is_before(earlier, later) || self.reached(earlier).unwrap_or(false)
+    }
+
+    pub(super) fn clocks(&self) -> MutexGuard<'_, Clocks> {
+        // Each note is one insertion of finished values.
+        self.clocks.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn semaphore_info(&self, point: Point) -> vk::SemaphoreSubmitInfo<'static> {
@@ -349,96 +334,6 @@ impl Device {
             .semaphore(self.timelines[point.timeline as usize].raw)
             .value(point.value)
             .stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS)
-    }
-
-    /// Submits all batches in **one** `vkQueueBindSparse` call, on the sparse queue or, when `on_graphics`
-    /// and it can bind, on the graphics queue. Batches run in order, each after the one before it and after
-    /// its own waits. Empty batches are left out (an empty list has lost devices).
-    ///
-    /// Returns the moment when the last batch is done, `None` when there was nothing to bind.
-    ///
-    /// # Errors
-    /// When the device cannot bind, is lost, or has no memory for the page tables; nothing was bound then.
-    pub fn bind_sparse(&self, batches: &[BindBatch<'_>], on_graphics: bool) -> Result<Option<Point>> {
-        let graphics_binds = self.capabilities().queue_families[self.queues.graphics.family as usize].sparse;
-        let queue = if on_graphics && graphics_binds {
-            Some(&self.queues.graphics)
-        } else {
-            self.queues.sparse.as_ref()
-        };
-        let queue = queue.ok_or_else(|| self.unsupported("binding sparse memory", "sparseBinding"))?;
-        let mut named = batches.iter().flat_map(|batch| batch.buffers);
-        if let Some(plain) = named.find(|b| !b.buffer.is_reserved()) {
-            return Err(Error::Other(format!(
-                "{} is no reserved buffer: it cannot be bound",
-                plain.buffer.name()
-            )));
-        }
-        let raw: Vec<RawBatch> = batches.iter().map(RawBatch::new).filter(|b| !b.binds.is_empty()).collect();
-        if raw.is_empty() {
-            return Ok(None);
-        }
-        // Binds share one timeline, whichever queue they go to.
-        let _order = self.bind_order.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let _host = queue.lock();
-        let state = &self.timelines[Timeline::Bind as usize];
-        let first = state.submitted.load(Ordering::Acquire);
-        let count = raw.len() as u64;
-        let waits: Vec<Waits> = raw
-            .iter()
-            .enumerate()
-            .map(|(i, batch)| {
-                let before = Point { timeline: Timeline::Bind, value: first + i as u64 };
-                let points = batch.waits.iter().copied().chain([before]).filter(|p| p.value > 0);
-                let (semaphores, values) =
-                    points.map(|p| (self.timelines[p.timeline as usize].raw, p.value)).unzip();
-                Waits {
-                    semaphores,
-                    values,
-                    signal_semaphore: [state.raw],
-                    signal_value: [first + i as u64 + 1],
-                }
-            })
-            .collect();
-        let buffer_infos: Vec<Vec<vk::SparseBufferMemoryBindInfo<'_>>> = raw
-            .iter()
-            .map(|batch| {
-                batch
-                    .binds
-                    .iter()
-                    .map(|(buffer, binds)| {
-                        vk::SparseBufferMemoryBindInfo::default().buffer(*buffer).binds(binds)
-                    })
-                    .collect()
-            })
-            .collect();
-        let mut timeline_infos: Vec<_> = waits
-            .iter()
-            .map(|w| {
-                vk::TimelineSemaphoreSubmitInfo::default()
-                    .wait_semaphore_values(&w.values)
-                    .signal_semaphore_values(&w.signal_value)
-            })
-            .collect();
-        let infos: Vec<_> = buffer_infos
-            .iter()
-            .zip(&waits)
-            .zip(&mut timeline_infos)
-            .map(|((buffers, w), timeline)| {
-                vk::BindSparseInfo::default()
-                    .buffer_binds(buffers)
-                    .wait_semaphores(&w.semaphores)
-                    .signal_semaphores(&w.signal_semaphore)
-                    .push_next(timeline)
-            })
-            .collect();
-        // SAFETY: all arrays are locals that outlive the call; the queue lock is held; buffers are reserved
-        // ones of this device (the type of `BufferBinds`), and their memory is kept by the caller's chunks
-        // until the retire queue has passed the bind timeline.
-        unsafe { self.raw.queue_bind_sparse(queue.raw, &infos, vk::Fence::null()) }
-            .map_err(|r| self.noticed(Error::of("vkQueueBindSparse")(r)))?;
-        state.submitted.store(first + count, Ordering::Release);
-        Ok(Some(Point { timeline: Timeline::Bind, value: first + count }))
     }
 
     pub(super) fn make_timelines(raw: &ash::Device) -> Result<[Semaphore; 3]> {
@@ -462,39 +357,5 @@ impl Device {
         for timeline in Timeline::ALL {
             self.set_name(self.timelines[timeline as usize].raw, timeline.label());
         }
-    }
-}
-
-struct RawBatch {
-    binds: Vec<(vk::Buffer, Vec<vk::SparseMemoryBind>)>,
-    waits: Vec<Point>,
-}
-
-struct Waits {
-    semaphores: Vec<vk::Semaphore>,
-    values: Vec<u64>,
-    signal_semaphore: [vk::Semaphore; 1],
-    signal_value: [u64; 1],
-}
-
-impl RawBatch {
-    fn new(batch: &BindBatch<'_>) -> Self {
-        let binds = batch
-            .buffers
-            .iter()
-            .filter(|b| !b.binds.is_empty())
-            .map(|b| {
-                let raw = b.binds.iter().map(|bind| {
-                    let (memory, offset) = bind.memory.unwrap_or((vk::DeviceMemory::null(), 0));
-                    vk::SparseMemoryBind::default()
-                        .resource_offset(bind.resource_offset)
-                        .size(bind.size)
-                        .memory(memory)
-                        .memory_offset(offset)
-                });
-                (b.buffer.raw(), raw.collect())
-            })
-            .collect();
-        Self { binds, waits: batch.waits.to_vec() }
     }
 }

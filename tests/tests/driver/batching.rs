@@ -124,8 +124,8 @@ fn the_same_commit_twice_counts_once() {
     on_device(|h| {
         let sparse = h.small_chunks();
         let mut buffer = storage(&sparse, "Same", 8 * MIB);
-        assert!(buffer.commit(2 * MIB).unwrap());
-        assert!(!buffer.commit(2 * MIB).unwrap(), "the watermark did not move again");
+        assert!(buffer.commit(2 * MIB).unwrap().moved);
+        assert!(!buffer.commit(2 * MIB).unwrap().moved, "the watermark did not move again");
         sparse.flush(None).unwrap();
         assert_eq!((sparse.stats().grows, buffer.stats().grows), (1, 1));
     });

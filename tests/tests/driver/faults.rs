@@ -58,7 +58,7 @@ fn running_out_of_memory_leaves_the_commit_before_it_pending() {
         }
         let sparse = h.small_chunks();
         let mut buffer = storage(&sparse, "Kept", 100 * MIB);
-        assert!(buffer.commit(2 * MIB).unwrap());
+        assert!(buffer.commit(2 * MIB).unwrap().moved);
         hooks::fail_allocations_after(Some(0));
         let error = buffer.commit(90 * MIB).unwrap_err();
         hooks::fail_allocations_after(None);

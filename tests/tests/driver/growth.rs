@@ -155,13 +155,13 @@ fn commits_round_up_to_whole_tiles_and_the_same_tiles_move_nothing() {
     on_device(|h| {
         let sparse = h.small_chunks();
         let mut buffer = storage(&sparse, "Tiles", MIB);
-        assert!(buffer.commit(1).unwrap());
+        assert!(buffer.commit(1).unwrap().moved);
         assert_eq!(buffer.committed(), TILE);
         assert!(sparse.flush(None).unwrap().wait.is_some());
-        assert!(!buffer.commit(TILE).unwrap());
-        assert!(!buffer.commit(TILE / 2).unwrap());
+        assert!(!buffer.commit(TILE).unwrap().moved);
+        assert!(!buffer.commit(TILE / 2).unwrap().moved);
         assert_eq!(sparse.flush(None).unwrap().wait, None, "nothing moved, so there is nothing to wait for");
-        assert!(buffer.commit(TILE + 1).unwrap());
+        assert!(buffer.commit(TILE + 1).unwrap().moved);
         assert_eq!(buffer.committed(), 2 * TILE);
         sparse.flush(None).unwrap();
     });
@@ -208,18 +208,23 @@ fn two_commits_before_a_flush_leave_the_last_one() {
 fn follow_grows_at_once_and_shrinks_late() {
     on_device(|h| {
         let sparse = h.small_chunks();
-        let policy = vasa::sparse::CommitPolicy { step_bytes: MIB, headroom_bytes: 0, shrink_hysteresis: 5 };
+        let policy = vasa::sparse::CommitPolicy {
+            step_bytes: MIB,
+            headroom_bytes: 0,
+            shrink_hysteresis: 5,
+            ahead: false,
+        };
         let desc = GrowableDesc {
             policy,
             ..GrowableDesc::new("Policy", 16 * MIB, BufferUsageFlags::STORAGE_BUFFER)
         };
         let mut buffer = GrowableBuffer::new(&sparse, &desc).unwrap();
-        assert!(buffer.follow(MIB + 1, 0).unwrap());
+        assert!(buffer.follow(MIB + 1, 0).unwrap().moved);
         assert_eq!(buffer.committed(), 2 * MIB, "in steps");
         sparse.flush(None).unwrap();
         let mut shrunk_at = None;
         for frame in 1..20 {
-            if buffer.follow(TILE, frame).unwrap() {
+            if buffer.follow(TILE, frame).unwrap().moved {
                 shrunk_at.get_or_insert(frame);
             }
             assert_eq!(buffer.sizes().requested, TILE, "what is requested is shown, not the target");

@@ -1,8 +1,9 @@
 //! Requests that can never work are refused by name, and change nothing.
 
 use ash::vk::BufferUsageFlags;
-use vasa::sparse::watermark::{AddressBudgetError, PlanError};
+use vasa::sparse::watermark::PlanError;
 use vasa::sparse::{Error, GrowableBuffer, GrowableDesc};
+use vasa::vk::AddressBudgetError;
 use vasa_tests::growable::{resize, storage, waits};
 use vasa_tests::pattern::Pattern;
 use vasa_tests::{MIB, TILE, on_device};

@@ -16,7 +16,8 @@ fn fly(driver: &NullDriver, options: &DeviceOptions, frames: u32) -> vasa::Resul
     let device = open(driver, options)?;
     let mut engine = vasa::Engine::on_device(
         device,
-        vasa::sparse::SparseKnobs::default(),
+        // What a worker cannot have ahead of need is no error; here every failure must be one.
+        vasa::sparse::SparseKnobs { commit_ahead: false, ..Default::default() },
         vasa::render::RenderOptions::default(),
         2,
         1 << 20,

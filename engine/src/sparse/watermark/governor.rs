@@ -15,14 +15,21 @@ pub struct CommitPolicy {
     pub headroom_bytes: u64,
     /// Frames in which a lower target would have done before the target falls.
     pub shrink_hysteresis: u32,
+    /// Growth is predicted and committed ahead of need by a worker, so that a frame that grows normally waits for
+    /// nothing.
+    pub ahead: bool,
 }
 
 impl CommitPolicy {
     /// The target is the request itself: no steps, no headroom, no hysteresis.
-    pub const DIRECT: Self = Self { step_bytes: 0, headroom_bytes: 0, shrink_hysteresis: 0 };
+    pub const DIRECT: Self = Self { step_bytes: 0, headroom_bytes: 0, shrink_hysteresis: 0, ahead: false };
 
     /// What the buffers of the GPU scene use: 16 MiB steps, 60 frames (a second at 60 Hz) of patience.
-    pub const GPU_SCENE: Self = Self { step_bytes: 16 << 20, headroom_bytes: 0, shrink_hysteresis: 60 };
+    pub const GPU_SCENE: Self =
+        Self { step_bytes: 16 << 20, headroom_bytes: 0, shrink_hysteresis: 60, ahead: true };
+
+    /// Growth ahead of need in whole tiles, 60 frames of patience.
+    pub const AHEAD: Self = Self { step_bytes: 0, headroom_bytes: 0, shrink_hysteresis: 60, ahead: true };
 }
 
 /// A run of frames that needed less than the target.
@@ -75,7 +82,15 @@ impl Governor {
     /// [`PlanError::PastCapacity`] when `requested` passes the capacity and is not `u64::MAX` (all).
     /// The target is unchanged then.
     pub fn update(&mut self, requested: u64, frame: u64) -> Result<u64, PlanError> {
-        let need = self.need(requested)?;
+        self.update_with(requested, 0, frame)
+    }
+
+    /// [`Self::update`] with more headroom than the policy's: what growth is predicted to need.
+    ///
+    /// # Errors
+    /// Those of [`Self::update`].
+    pub fn update_with(&mut self, requested: u64, more: u64, frame: u64) -> Result<u64, PlanError> {
+        let need = self.need(requested, more)?;
         if need >= self.target {
             self.target = need;
             self.low = None;
@@ -97,7 +112,15 @@ impl Governor {
         self.low = None;
     }
 
-    fn need(&self, requested: u64) -> Result<u64, PlanError> {
+    /// What `requested` bytes need without any prediction, in bytes.
+    ///
+    /// # Errors
+    /// Those of [`Self::update`].
+    pub fn need_now(&self, requested: u64) -> Result<u64, PlanError> {
+        self.need(requested, 0)
+    }
+
+    fn need(&self, requested: u64, more: u64) -> Result<u64, PlanError> {
         match requested {
             0 => Ok(0),
             u64::MAX => Ok(self.capacity_bytes),
@@ -108,7 +131,7 @@ impl Governor {
             }),
             _ => {
                 let step = self.policy.step_bytes.max(self.tile_bytes);
-                let wanted = requested.saturating_add(self.policy.headroom_bytes);
+                let wanted = requested.saturating_add(self.policy.headroom_bytes).saturating_add(more);
                 let rounded = wanted.checked_next_multiple_of(step).unwrap_or(u64::MAX);
                 Ok(rounded.min(self.capacity_bytes))
             }

@@ -29,21 +29,17 @@
 //! Counting is from zero everywhere: the first tile, the first chunk and the first frame are 0.
 //!
 //! - `plan.rs`: what a commit does. `governor.rs`: when a commit is worth making.
-//! - `budget.rs`: the sum of all reservations against the device's limit. `stats.rs`: sizes to look at.
+//! - `stats.rs`: sizes to look at. The sum of all reservations is the device's: `vk::addresses`.
 
-mod budget;
 mod governor;
 mod plan;
 mod stats;
 #[cfg(test)]
 mod tests;
 
-pub use budget::{
-    AddressBudget, AddressBudgetError, AddressHolder, AddressWarning, DEFAULT_ADDRESS_WARNING, ReservationId,
-};
 pub use governor::{CommitPolicy, Governor};
 pub use plan::{Bind, ChunkReason, ChunkTiles, Plan, Unbind};
-pub use stats::{Bytes, Sizes};
+pub use stats::Sizes;
 
 /// The tile size of every desktop driver; a driver that reports a larger alignment wins.
 pub const DEFAULT_TILE_BYTES: u64 = 64 << 10;

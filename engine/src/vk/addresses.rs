@@ -6,7 +6,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::Bytes;
+use super::bytes::Bytes;
+use super::device::Device;
+use super::error::Result as VkResult;
+use super::retire::Garbage;
 
 /// Reservations past this total are reported once: most likely something leaks.
 pub const DEFAULT_ADDRESS_WARNING: u64 = 256 << 30;
@@ -136,6 +139,12 @@ impl AddressBudget {
         holders
     }
 
+    /// Whether a reservation of so many bytes would pass the limit now; `None` for one of nothing.
+    pub fn would_fit(&self, bytes: u64) -> Option<bool> {
+        let fits = self.reserved.checked_add(bytes).is_some_and(|total| total <= self.limit);
+        (bytes > 0).then_some(fits)
+    }
+
     /// Takes `bytes` for `name`. The warning comes back once in the life of the budget; the caller logs
     /// it.
     ///
@@ -177,5 +186,58 @@ impl AddressBudget {
         let holder = self.live.remove(&id).ok_or(AddressBudgetError::NotLive(id))?;
         self.reserved -= holder.bytes;
         Ok(holder)
+    }
+}
+
+impl AddressBudget {
+    /// Warn when the total passes this from now on, once.
+    pub fn set_warning(&mut self, bytes: u64) {
+        self.warned &= bytes == self.warn_past;
+        self.warn_past = bytes;
+    }
+}
+
+impl Device {
+    fn addresses(&self) -> std::sync::MutexGuard<'_, AddressBudget> {
+        // A reservation is made or given back in one call that leaves the sums right.
+        self.addresses.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Bytes of addresses that live reserved resources hold, those included whose destruction still waits for the GPU.
+    pub fn reserved_addresses(&self) -> u64 {
+        self.addresses().reserved()
+    }
+
+    /// Who holds addresses, largest first.
+    pub fn address_holders(&self) -> Vec<AddressHolder> {
+        self.addresses().holders()
+    }
+
+    /// Says once when reservations pass this many bytes: a leak detector.
+    pub fn warn_past_addresses(&self, bytes: u64) {
+        self.addresses().set_warning(bytes);
+    }
+
+    pub(super) fn reserve_addresses(&self, name: &str, bytes: u64) -> VkResult<ReservationId> {
+        // What was dropped and is done holds no addresses any more.
+        let refused = |bytes| matches!(self.addresses().would_fit(bytes), Some(false));
+        if refused(bytes) && self.retiring() > 0 {
+            self.collect()?;
+        }
+        let (reservation, warning) = self.addresses().reserve(name, bytes)?;
+        if let Some(warning) = warning {
+            log::warn!("{warning}");
+        }
+        Ok(reservation)
+    }
+
+    pub(super) fn release_addresses(&self, reservation: ReservationId) {
+        if let Err(error) = self.addresses().release(reservation) {
+            log::error!("{error}");
+        }
+    }
+
+    pub(super) fn retire_addresses(&self, reservation: ReservationId) {
+        self.retire(Garbage::Addresses(reservation));
     }
 }

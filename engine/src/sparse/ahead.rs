@@ -1,0 +1,239 @@
+//! The worker that commits ahead of need: it allocates and binds while frames go on, on the sparse queue.
+//!
+//! ```text
+//! frame thread: commit(bytes) within what is bound --ask--> worker: plan from the state, chunks, one bind call,
+//!                                                           then the state moves and the frame may use it
+//! ```
+//!
+//! While it is at a buffer (`in_flight`) nobody else moves that buffer's watermark; whoever wants to waits for it.
+//! Locks are taken in the order inner, then state, and none is held while the driver allocates or binds.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use super::batch::{BatchOptions, Batcher};
+use super::chunk::Chunk;
+use super::growable::{Ready, Shelf, requests};
+use super::lower::{self, Names};
+use super::memory::Core;
+use super::resource::{Resource, Target, Work};
+use super::trace::Source;
+use super::watermark::{Plan, PlanError};
+use crate::vk::{self, Buffer, Point, Timeline};
+
+/// Frames that a buffer waits before the worker tries again where there was no memory.
+const BACK_OFF: u64 = 60;
+
+#[derive(Debug)]
+struct Job {
+    id: u64,
+    shelf: Weak<Shelf>,
+    buffer: Weak<Buffer>,
+    memory_type: u32,
+}
+
+/// The thread, started when it is first asked for something.
+#[derive(Debug)]
+pub(super) struct Worker {
+    core: Weak<Core>,
+    running: Mutex<Option<Running>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    jobs: Sender<Job>,
+    thread: JoinHandle<()>,
+}
+
+impl Worker {
+    pub(super) fn new(core: &Arc<Core>) -> Self {
+        Self { core: Arc::downgrade(core), running: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+        // Set once, as a whole.
+        self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Asks for a buffer to be committed up to what its state wants.
+    pub(super) fn ask(&self, id: u64, shelf: &Arc<Shelf>, buffer: &Arc<Buffer>, memory_type: u32) {
+        let job = Job { id, shelf: Arc::downgrade(shelf), buffer: Arc::downgrade(buffer), memory_type };
+        let mut running = self.lock();
+        if running.is_none() {
+            *running = self.start();
+        }
+        if let Some(running) = running.as_ref() {
+            // A worker that has ended (device lost) commits nothing ahead; frames wait for their own binds then.
+            let _ = running.jobs.send(job);
+        }
+    }
+
+    fn start(&self) -> Option<Running> {
+        let core = self.core.upgrade()?;
+        let (jobs, received) = channel();
+        let spawned =
+            std::thread::Builder::new().name("vasa commit ahead".into()).spawn(move || run(&core, &received));
+        match spawned {
+            Ok(thread) => Some(Running { jobs, thread }),
+            Err(error) => {
+                log::warn!("no thread to commit ahead of need ({error}): frames wait for their own binds");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let Some(Running { jobs, thread }) = self.lock().take() else { return };
+        drop(jobs);
+        if thread.join().is_err() {
+            log::error!("the thread that commits ahead of need panicked");
+        }
+    }
+}
+
+fn run(core: &Core, received: &Receiver<Job>) {
+    while let Ok(first) = received.recv() {
+        // What was asked for meanwhile goes into the same call.
+        let jobs: Vec<Job> = std::iter::once(first).chain(received.try_iter()).collect();
+        let mut carried: Vec<Carried> = jobs.iter().filter_map(|job| pick_up(core, job)).collect();
+        carried.retain_mut(|c| match c.allocate(core) {
+            Ok(()) => true,
+            Err(error) => {
+                log::debug!("{}: nothing committed ahead: {error}", c.name);
+                c.put_back(core);
+                false
+            }
+        });
+        if let Err(error) = bind(core, &carried) {
+            log::debug!("nothing committed ahead: {error}");
+            carried.iter_mut().for_each(|c| c.put_back(core));
+        }
+        if core.device.is_lost() {
+            return;
+        }
+    }
+}
+
+/// A growth that the worker is at.
+struct Carried {
+    id: u64,
+    name: String,
+    shelf: Arc<Shelf>,
+    buffer: Arc<Buffer>,
+    memory_type: u32,
+    plan: Plan,
+    tile: u64,
+    /// Those of the buffer, then the new ones as far as there are any.
+    chunks: Vec<Arc<Chunk>>,
+    known: usize,
+}
+
+/// Plans from the state, and keeps others from moving the watermark.
+fn pick_up(core: &Core, job: &Job) -> Option<Carried> {
+    let (shelf, buffer) = (job.shelf.upgrade()?, job.buffer.upgrade()?);
+    let inner = core.lock();
+    let mut state = shelf.state();
+    let wanted = std::mem::take(&mut state.ahead.wanted_tiles);
+    // A commit that waits for the flush moves the line itself; the buffer asks again afterwards.
+    if inner.has_work(job.id) || wanted <= state.watermark.committed_tiles() {
+        return None;
+    }
+    let tile = state.watermark.layout().tile_bytes();
+    let plan = state.watermark.plan_commit(state.watermark.layout().bytes(wanted)).ok()?;
+    state.ahead.in_flight = true;
+    let (name, chunks) = (state.name.clone(), state.chunks.clone());
+    drop(state);
+    let known = chunks.len();
+    let (id, memory_type) = (job.id, job.memory_type);
+    Some(Carried { id, name, shelf, buffer, memory_type, plan, tile, chunks, known })
+}
+
+impl Carried {
+    fn allocate(&mut self, core: &Core) -> vk::Result<()> {
+        for new in &self.plan.new_chunks {
+            let bytes = new.tiles * self.tile;
+            let ready = core.lock().cache.take(bytes, self.memory_type);
+            let chunk = match ready {
+                Some(ready) => ready,
+                // No lock is held: this takes as long as the driver likes.
+                None => {
+                    Arc::new(Chunk::new(&core.device, &core.checker, &self.name, bytes, self.memory_type)?)
+                }
+            };
+            self.chunks.push(chunk);
+        }
+        Ok(())
+    }
+
+    /// Nothing was bound: the chunks go back, and the buffer does not ask again at once.
+    fn put_back(&mut self, core: &Core) {
+        let mut inner = core.lock();
+        self.chunks.drain(self.known..).for_each(|chunk| inner.cache.give(chunk));
+        let mut state = self.shelf.state();
+        state.ahead.in_flight = false;
+        state.ahead.not_before = core.frame() + BACK_OFF;
+        drop(state);
+        self.shelf.settle();
+    }
+
+    fn work(&self) -> Work {
+        let resource: Arc<dyn Resource> = self.shelf.clone();
+        let mut work = Work::new(self.id, Arc::downgrade(&resource), Target::Buffer(self.buffer.clone()));
+        work.requests = requests(self.id, &self.plan, self.tile, &self.chunks);
+        work.chunks = self.chunks.clone();
+        work
+    }
+
+    /// It is bound: the watermark moves.
+    fn put_down(&self, core: &Core, point: Point) -> Result<(), PlanError> {
+        let mut state = self.shelf.state();
+        let applied = state.watermark.apply(&self.plan);
+        if applied.is_ok() {
+            state.chunks = self.chunks.clone();
+            let ahead = &mut state.ahead;
+            ahead.ready.push_back(Ready { from_tiles: self.plan.from_tiles, point });
+            ahead.binds += self.plan.binds.len() as u64;
+            ahead.took_frames = Some(core.frame().saturating_sub(ahead.asked_in) + 1);
+        }
+        state.ahead.in_flight = false;
+        drop(state);
+        self.shelf.settle();
+        applied
+    }
+}
+
+fn bind(core: &Core, carried: &[Carried]) -> vk::Result<()> {
+    if carried.is_empty() {
+        return Ok(());
+    }
+    profiling::scope!("CommitReservedResource");
+    let mut names = Names::default();
+    let mut batcher = Batcher::default();
+    for c in carried {
+        let work = c.work();
+        names.add(&work);
+        for request in work.requests {
+            batcher.push(request).map_err(|error| vk::Error::Other(error.to_string()))?;
+        }
+    }
+    let plan = batcher.finish(BatchOptions { merge: core.merges() });
+    let device = &core.device;
+    let users = [device.submitted(Timeline::Graphics), device.submitted(Timeline::Transfer)];
+    let waits: &[Point] = if device.graphics_binds() { &[] } else { &users };
+    let started = Instant::now();
+    let done = lower::execute(device, &names, &plan, waits, &[], core.knobs.bind_on_graphics)?;
+    let mut inner = core.lock();
+    core.note(&mut inner, &names, &plan, done, started, Source::Ahead);
+    for c in carried {
+        let put_down = done.last().map_or(Ok(()), |point| c.put_down(core, point));
+        if let Err(error) = put_down {
+            log::error!("{}: {error}", c.name);
+        }
+    }
+    inner.update_totals();
+    Ok(())
+}

@@ -1,0 +1,522 @@
+//! Resources whose tiles come and go one by one, and the pools of pages that they share.
+//!
+//! ```text
+//! map(tiles)   -> pages of the pool (pure, `pages`) -> work for the next flush
+//! unmap(tiles) -> work; the page stays its owner's until the unbind is queued, so that it can be taken back
+//! drop         -> pages rest until the GPU is done with the resource, then they are free
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::batch::{Memory, Phase, Place, Request};
+use super::check::Checker;
+use super::chunk::{Chunk, ChunkCache};
+use super::error::{Error, Result};
+use super::memory::{Core, Inner};
+use super::pages::{ChunkIndex, PageError, PageOwner, PagePool, PageRef};
+use super::resource::{Resource, Target};
+use super::stats::ResourceStats;
+use super::tiles::{TileLayout, TileLocation};
+use crate::vk::{self, Device, RetireToken};
+
+/// The page of every mapped tile where all of a resource has memory (fallback).
+const NOWHERE: PageRef = PageRef { chunk: ChunkIndex(u32::MAX), page: 0 };
+
+/// Frames after which an empty chunk of a pool is given back.
+const KEEP_EMPTY_FRAMES: u64 = 60;
+
+/// Which resources may share pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PoolKey {
+    pub(super) memory_type: u32,
+    pub(super) tile_bytes: u64,
+    /// Pages may be moved: all of their owners are aliased.
+    pub(super) movable: bool,
+}
+
+/// Pages of one kind and the chunks that they lie in.
+#[derive(Debug)]
+pub(super) struct Pool {
+    pub(super) key: PoolKey,
+    pub(super) pages: PagePool,
+    chunks: BTreeMap<ChunkIndex, Arc<Chunk>>,
+    /// Since when each chunk is empty.
+    empty_since: BTreeMap<ChunkIndex, u64>,
+}
+
+/// All pools of a device.
+#[derive(Debug, Default)]
+pub(super) struct Pools {
+    pub(super) pools: Vec<Pool>,
+    /// Pages of dropped resources, until the GPU is done with those.
+    resting: Vec<(RetireToken, usize, Vec<PageRef>)>,
+    dummies: Vec<Arc<Chunk>>,
+}
+
+/// Sizes of all pools.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PoolSizes {
+    pub(super) bytes: u64,
+    pub(super) chunks: u64,
+}
+
+impl Pool {
+    /// The chunk and the byte in it where a page lies.
+    pub(super) fn place(&self, page: PageRef) -> Option<(Arc<Chunk>, u64)> {
+        let chunk = self.chunks.get(&page.chunk)?;
+        Some((chunk.clone(), u64::from(page.page) * self.key.tile_bytes))
+    }
+
+    pub(super) fn memory(&self, page: PageRef) -> Option<Memory> {
+        let (chunk, offset) = self.place(page)?;
+        Some(Memory { chunk: chunk.id(), offset })
+    }
+
+    /// Gives a chunk without owners back.
+    pub(super) fn remove_empty(&mut self, index: ChunkIndex, cache: &mut ChunkCache) -> bool {
+        let removed = self.pages.remove_chunk(index).is_ok();
+        if removed {
+            self.empty_since.remove(&index);
+            self.chunks.remove(&index).into_iter().for_each(|chunk| cache.give(chunk));
+        }
+        removed
+    }
+}
+
+impl Pools {
+    /// The pool of a kind, made when first asked for.
+    pub(super) fn find(&mut self, key: PoolKey, chunk_bytes: u64) -> usize {
+        if let Some(found) = self.pools.iter().position(|pool| pool.key == key) {
+            return found;
+        }
+        let pages = u32::try_from(chunk_bytes / key.tile_bytes.max(1)).unwrap_or(u32::MAX);
+        let pages = PagePool::new(pages);
+        self.pools.push(Pool { key, pages, chunks: BTreeMap::new(), empty_since: BTreeMap::new() });
+        self.pools.len() - 1
+    }
+
+    pub(super) fn sizes(&self) -> PoolSizes {
+        let chunks = self.pools.iter().flat_map(|pool| pool.chunks.values());
+        let (count, bytes) = chunks.fold((0, 0), |(n, bytes), chunk| (n + 1, bytes + chunk.bytes()));
+        PoolSizes { bytes, chunks: count }
+    }
+
+    /// Frees what dropped resources had, once the GPU is done with them, and chunks that were empty for long.
+    pub(super) fn end_frame(&mut self, frame: u64, cache: &mut ChunkCache) {
+        self.wake();
+        for pool in &mut self.pools {
+            let empty: Vec<ChunkIndex> = pool.pages.empty_chunks().collect();
+            pool.empty_since.retain(|index, _| empty.contains(index));
+            for index in empty {
+                let since = *pool.empty_since.entry(index).or_insert(frame);
+                if frame.saturating_sub(since) >= KEEP_EMPTY_FRAMES {
+                    pool.remove_empty(index, cache);
+                }
+            }
+        }
+    }
+
+    /// Gives all empty chunks back.
+    pub(super) fn trim(&mut self, cache: &mut ChunkCache) {
+        self.wake();
+        for pool in &mut self.pools {
+            let empty: Vec<ChunkIndex> = pool.pages.empty_chunks().collect();
+            for index in empty {
+                pool.remove_empty(index, cache);
+            }
+        }
+        self.dummies.clear();
+    }
+
+    fn wake(&mut self) {
+        let pools = &mut self.pools;
+        self.resting.retain(|(token, pool, pages)| {
+            let passed = token.is_passed();
+            if let Some(pool) = pools.get_mut(*pool).filter(|_| passed) {
+                pages.iter().for_each(|page| free(&mut pool.pages, *page));
+            }
+            !passed
+        });
+    }
+
+    /// A page that stands in for unbound tiles on drivers that must not unbind.
+    pub(super) fn dummy(
+        &mut self,
+        device: &Arc<Device>,
+        checker: &Arc<Checker>,
+        memory_type: u32,
+        bytes: u64,
+    ) -> vk::Result<Arc<Chunk>> {
+        let fits = |c: &&Arc<Chunk>| c.memory_type() == memory_type && c.bytes() >= bytes;
+        if let Some(found) = self.dummies.iter().find(fits) {
+            return Ok(found.clone());
+        }
+        let dummy = Arc::new(Chunk::new(device, checker, "Dummy", bytes, memory_type)?);
+        self.dummies.push(dummy.clone());
+        Ok(dummy)
+    }
+}
+
+/// Frees a page that has an owner. Only a fault of this room's own could make it fail; the page stays taken then.
+fn free(pages: &mut PagePool, page: PageRef) {
+    if let Err(error) = pages.free(page) {
+        log::error!("{error}");
+    }
+}
+
+/// A change of a tile since the last flush.
+#[derive(Debug, Clone, Copy)]
+struct Change {
+    tile: u64,
+    before: Option<PageRef>,
+    after: Option<PageRef>,
+}
+
+/// Which tiles of a resource have which page.
+#[derive(Debug)]
+pub(super) struct PagedState {
+    pages: Vec<Option<PageRef>>,
+    mapped: u64,
+    changes: Vec<Change>,
+    /// Pages that belong to no tile: metadata.
+    kept: Vec<PageRef>,
+    maps: u64,
+    unmaps: u64,
+    waited: u64,
+}
+
+/// The pages of one resource, as handles, statistics and defragmentation see them.
+#[derive(Debug)]
+pub(super) struct PagedShelf {
+    pub(super) id: u64,
+    pub(super) name: String,
+    pub(super) kind: &'static str,
+    pub(super) target: Target,
+    /// The tiles of an image; `None` for a buffer.
+    pub(super) layout: Option<Arc<TileLayout>>,
+    /// Raw aspect of an image's tiles.
+    pub(super) aspect: u32,
+    /// The layout that an image is in between submissions.
+    pub(super) rest_layout: ash::vk::ImageLayout,
+    pub(super) reserved_bytes: u64,
+    pub(super) pool: usize,
+    pub(super) tile_bytes: u64,
+    /// Whether pages are bound; otherwise all of it has memory (fallback).
+    pub(super) in_place: bool,
+    state: Mutex<PagedState>,
+}
+
+/// What a map queued.
+#[derive(Debug, Default)]
+pub(super) struct Mapped {
+    /// The tiles that had no page, ascending.
+    pub(super) tiles: Vec<u64>,
+    pub(super) requests: Vec<Request>,
+    /// Chunks that the requests name.
+    pub(super) chunks: Vec<Arc<Chunk>>,
+}
+
+/// What a [`PagedShelf`] is made from.
+pub(super) struct PagedDesc {
+    pub(super) id: u64,
+    pub(super) name: String,
+    pub(super) kind: &'static str,
+    pub(super) target: Target,
+    pub(super) layout: Option<Arc<TileLayout>>,
+    pub(super) aspect: u32,
+    pub(super) rest_layout: ash::vk::ImageLayout,
+    pub(super) reserved_bytes: u64,
+    pub(super) pool: usize,
+    pub(super) tile_bytes: u64,
+    pub(super) tiles: u64,
+    pub(super) in_place: bool,
+}
+
+impl PagedShelf {
+    pub(super) fn new(desc: PagedDesc) -> Self {
+        let state = PagedState {
+            pages: vec![None; usize::try_from(desc.tiles).unwrap_or(usize::MAX)],
+            mapped: 0,
+            changes: Vec::new(),
+            kept: Vec::new(),
+            maps: 0,
+            unmaps: 0,
+            waited: 0,
+        };
+        let PagedDesc { id, name, kind, target, layout, aspect, rest_layout, .. } = desc;
+        let PagedDesc { reserved_bytes, pool, tile_bytes, in_place, .. } = desc;
+        Self {
+            id,
+            name,
+            kind,
+            target,
+            layout,
+            aspect,
+            rest_layout,
+            reserved_bytes,
+            pool,
+            tile_bytes,
+            in_place,
+            state: Mutex::new(state),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, PagedState> {
+        // Tile, journal and count change together, without anything in between that could panic.
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    pub(super) fn page(&self, tile: u64) -> Option<PageRef> {
+        self.state().pages.get(usize::try_from(tile).ok()?).copied().flatten()
+    }
+
+    pub(super) fn mapped(&self) -> u64 {
+        self.state().mapped
+    }
+
+    pub(super) fn mapped_tiles(&self) -> Vec<u64> {
+        let state = self.state();
+        let mapped = state.pages.iter().enumerate().filter(|(_, page)| page.is_some());
+        mapped.map(|(tile, _)| tile as u64).collect()
+    }
+
+    /// A request for one tile.
+    pub(super) fn request(&self, tile: u64, memory: Option<Memory>, phase: Phase) -> Option<Request> {
+        Some(Request { resource: self.id, place: self.place(tile)?, memory, phase })
+    }
+
+    /// Where a tile lies in the resource; `None` past its end, and for tiles of a tail, which is bound as a whole.
+    pub(super) fn place(&self, tile: u64) -> Option<Place> {
+        let Some(layout) = &self.layout else {
+            let offset = tile.checked_mul(self.tile_bytes)?;
+            return Some(Place::Bytes { offset, bytes: self.tile_bytes, metadata: false });
+        };
+        let TileLocation::Tile(coord) = layout.locate(tile)? else { return None };
+        let region = layout.region(coord)?;
+        Some(Place::Tile {
+            aspect: self.aspect,
+            layer: coord.layer,
+            mip: coord.mip,
+            tile: [coord.x, coord.y, coord.z],
+            offset: region.offset,
+            extent: region.extent,
+            bytes: self.tile_bytes,
+        })
+    }
+
+    /// Takes pages for the tiles that have none and queues their binds: all or none. Returns the tiles that were
+    /// mapped now.
+    pub(super) fn map(&self, core: &Core, inner: &mut Inner, tiles: &[u64]) -> Result<Mapped> {
+        let mut wanted: Vec<u64> = tiles.to_vec();
+        wanted.sort_unstable();
+        wanted.dedup();
+        {
+            let state = self.state();
+            wanted.retain(|tile| matches!(state.pages.get(*tile as usize), Some(None)));
+        }
+        if !self.in_place {
+            self.set(&wanted.iter().map(|tile| (*tile, Some(NOWHERE))).collect::<Vec<_>>());
+            return Ok(Mapped { tiles: wanted, ..Mapped::default() });
+        }
+        let owners: Vec<PageOwner> =
+            wanted.iter().map(|tile| PageOwner { resource: self.id, tile: *tile }).collect();
+        while (owners.len() as u64) > inner.pools.pools[self.pool].pages.free_pages() {
+            core.add_pool_chunk(inner, self.pool, &self.name)?;
+        }
+        let pool = &mut inner.pools.pools[self.pool];
+        let pages = pool.pages.allocate_many(&owners).unwrap_or_default();
+        let (mut requests, mut chunks) = (Vec::new(), Vec::new());
+        for (tile, page) in wanted.iter().zip(&pages) {
+            let Some((chunk, offset)) = pool.place(*page) else { continue };
+            let memory = Memory { chunk: chunk.id(), offset };
+            requests.extend(self.request(*tile, Some(memory), Phase::Growth));
+            chunks.push(chunk);
+        }
+        let mapped: Vec<_> = wanted.iter().copied().zip(pages.iter().map(|page| Some(*page))).collect();
+        self.set(&mapped);
+        Ok(Mapped { tiles: wanted, requests, chunks })
+    }
+
+    /// Queues the unbinds of tiles that are mapped. Their pages are free after the next flush.
+    pub(super) fn unmap(&self, tiles: &[u64]) -> (Vec<u64>, Vec<Request>) {
+        let mut wanted: Vec<u64> = tiles.to_vec();
+        wanted.sort_unstable();
+        wanted.dedup();
+        {
+            let state = self.state();
+            wanted.retain(|tile| matches!(state.pages.get(*tile as usize), Some(Some(_))));
+        }
+        let gone: Vec<_> = wanted.iter().map(|tile| (*tile, None)).collect();
+        self.set(&gone);
+        let requests = if self.in_place {
+            wanted.iter().filter_map(|tile| self.request(*tile, None, Phase::Shrink)).collect()
+        } else {
+            Vec::new()
+        };
+        (wanted, requests)
+    }
+
+    /// Gives tiles pages or takes them, and keeps a journal of it for the next flush.
+    pub(super) fn set(&self, tiles: &[(u64, Option<PageRef>)]) {
+        let mut state = self.state();
+        for (tile, after) in tiles {
+            let Some(slot) = state.pages.get_mut(*tile as usize) else { continue };
+            let before = std::mem::replace(slot, *after);
+            state.mapped = state.mapped + u64::from(after.is_some()) - u64::from(before.is_some());
+            state.maps += u64::from(after.is_some());
+            state.unmaps += u64::from(after.is_none());
+            if self.in_place {
+                state.changes.push(Change { tile: *tile, before, after: *after });
+            }
+        }
+    }
+
+    /// What was mapped so far stays, whatever becomes of the next flush.
+    pub(super) fn make_permanent(&self) {
+        self.state().changes.clear();
+    }
+
+    /// Keeps pages that belong to no tile until the resource is dropped.
+    pub(super) fn keep(&self, pages: &[PageRef]) {
+        self.state().kept.extend(pages);
+    }
+
+    /// A tile was moved: it lies at another page now.
+    pub(super) fn moved(&self, tile: u64, to: PageRef) {
+        if let Some(page) = self.state().pages.get_mut(tile as usize) {
+            *page = Some(to);
+        }
+    }
+
+    /// Queues requests with what this resource has queued already.
+    pub(super) fn queue(
+        self: &Arc<Self>,
+        inner: &mut Inner,
+        requests: Vec<Request>,
+        chunks: Vec<Arc<Chunk>>,
+        commands: Vec<super::resource::Command>,
+    ) {
+        let position = inner.work.iter().position(|w| w.id == self.id && !w.is_bound && !w.retries);
+        let work = match position {
+            Some(position) => &mut inner.work[position],
+            None => {
+                let resource: Arc<dyn Resource> = self.clone();
+                let work =
+                    super::resource::Work::new(self.id, Arc::downgrade(&resource), self.target.clone());
+                inner.work.push(work);
+                let last = inner.work.len() - 1;
+                &mut inner.work[last]
+            }
+        };
+        work.requests.extend(requests);
+        work.chunks.extend(chunks);
+        work.commands.extend(commands);
+    }
+
+    /// What was queued is bound: pages that were given up are free.
+    pub(super) fn settle(&self, pools: &mut Pools) {
+        let changes = std::mem::take(&mut self.state().changes);
+        let Some(pool) = pools.pools.get_mut(self.pool) else { return };
+        changes.iter().filter_map(|change| change.before).for_each(|page| free(&mut pool.pages, page));
+    }
+
+    /// What was queued is not bound: pages that were taken are free, those given up are back.
+    pub(super) fn undo(&self, pools: &mut Pools) {
+        let mut state = self.state();
+        let changes = std::mem::take(&mut state.changes);
+        let Some(pool) = pools.pools.get_mut(self.pool) else { return };
+        for Change { tile, before, after } in changes.into_iter().rev() {
+            if let Some(slot) = state.pages.get_mut(tile as usize) {
+                *slot = before;
+            }
+            state.mapped = state.mapped + u64::from(before.is_some()) - u64::from(after.is_some());
+            after.into_iter().for_each(|page| free(&mut pool.pages, page));
+        }
+    }
+
+    /// The resource was dropped: its pages rest until the GPU is done with it.
+    pub(super) fn retire(&self, device: &Device, pools: &mut Pools) {
+        if !self.in_place {
+            return;
+        }
+        let mut state = self.state();
+        let mut pages: Vec<PageRef> = state.pages.iter_mut().filter_map(Option::take).collect();
+        pages.append(&mut state.kept);
+        // Given up since the last flush and never unbound.
+        pages.extend(state.changes.drain(..).filter_map(|change| change.before));
+        pools.resting.push((device.retire_token(), self.pool, pages));
+    }
+}
+
+impl Resource for PagedShelf {
+    fn stats(&self) -> ResourceStats {
+        let state = self.state();
+        let committed = if self.in_place { state.mapped * self.tile_bytes } else { self.reserved_bytes };
+        ResourceStats {
+            name: self.name.clone(),
+            kind: self.kind,
+            reserved_bytes: self.reserved_bytes.max(committed),
+            requested_bytes: state.mapped * self.tile_bytes,
+            committed_bytes: committed,
+            uncommitted_bytes: self.reserved_bytes.saturating_sub(committed),
+            physical_bytes: committed,
+            chunks: u64::from(!self.in_place),
+            grows: state.maps,
+            shrinks: state.unmaps,
+            waited: state.waited,
+            binds_ahead: 0,
+            last_commit_ns: 0,
+            is_image: self.layout.is_some(),
+            is_pooled: self.in_place,
+        }
+    }
+
+    // Pages are the pools' as well: the flush settles and undoes both together.
+    fn bound(&self) {
+        self.state().waited += 1;
+    }
+
+    fn roll_back(&self) {}
+
+    fn paged(&self) -> Option<&PagedShelf> {
+        Some(self)
+    }
+
+    fn into_paged(self: Arc<Self>) -> Option<Arc<PagedShelf>> {
+        Some(self)
+    }
+}
+
+impl Core {
+    /// Adds a chunk to a pool.
+    pub(super) fn add_pool_chunk(&self, inner: &mut Inner, pool: usize, owner: &str) -> Result<()> {
+        let key = inner.pools.pools[pool].key;
+        let chunk = self.take_chunk(inner, owner, self.knobs.chunk_bytes, key.memory_type)?;
+        let pool = &mut inner.pools.pools[pool];
+        let index = pool.pages.add_chunk();
+        pool.chunks.insert(index, chunk);
+        Ok(())
+    }
+
+    /// A run of pages in one chunk that never moves: a mip tail.
+    pub(super) fn take_run(
+        &self,
+        inner: &mut Inner,
+        pool: usize,
+        owner: (&str, u64),
+        first_tile: u64,
+        pages: u32,
+    ) -> Result<Vec<PageRef>> {
+        let (name, id) = owner;
+        let named = |source: PageError| Error::Pages { name: name.into(), source };
+        for _ in 0..2 {
+            let run = inner.pools.pools[pool].pages.allocate_run(id, first_tile, pages).map_err(named)?;
+            if let Some(run) = run {
+                return Ok(run.iter().collect());
+            }
+            self.add_pool_chunk(inner, pool, name)?;
+        }
+        Err(Error::Vulkan(vk::Error::Other(format!("{name}: a new chunk has no room for its mip tail"))))
+    }
+}

@@ -1,0 +1,438 @@
+//! Defragmentation by remapping: pages move together while rendering goes on, and resources keep handle, address and
+//! descriptors.
+//!
+//! One step takes two flushes, each with its one bind call:
+//!
+//! ```text
+//! flush N    plan moves (pure, `pages::plan`), reserve the targets, bind them to a twin
+//!            - of an image: a second sparse image of the same description, at the same tile
+//!            - of a buffer: a second sparse buffer, one tile a move
+//! flush N+1  submit the copies, resource -> twin; then rebind the resource's tiles to the targets and unbind the twin's,
+//!            in the batch that waits for everything submitted: the copies are the last that saw the old pages
+//! ```
+//!
+//! Mip tails and metadata never move: a tail cannot be aliased. A tile that its owner unmapped or replaced in between is
+//! left alone.
+
+use std::sync::Arc;
+
+use ash::vk::{BufferUsageFlags, ImageLayout};
+
+use super::batch::{Phase, Place, Request};
+use super::error::Result;
+use super::flush::{ALL, TRANSFER};
+use super::memory::{Core, Inner, SparseMemory};
+use super::paged::PagedShelf;
+use super::pages::{self, BegunMoves, DefragOptions, PageAfter, PageMove};
+use super::resource::{Command, Resource, Target, Work};
+use super::shadow::{Kind, ResourceDesc};
+use super::tiles::TileLocation;
+use crate::vk::{Buffer, BufferCopy, CommandEncoder, Image, ImageRegion, SparseImage, Timeline};
+
+/// How eagerly pages are moved together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Defragmentation {
+    /// Most bytes moved a flush.
+    pub bytes_per_frame: u64,
+    /// The fullest that a chunk may be to be emptied, 0 to 1.
+    pub max_fill: f64,
+}
+
+impl Default for Defragmentation {
+    /// 4 MiB a frame, of chunks that are at most half full.
+    fn default() -> Self {
+        Self { bytes_per_frame: 4 << 20, max_fill: 0.5 }
+    }
+}
+
+/// A move and what it is done with.
+#[derive(Debug, Clone)]
+struct Move {
+    page: PageMove,
+    owner: Arc<PagedShelf>,
+    twin: Arc<Twin>,
+    /// The tile of the twin that lies at the target.
+    twin_place: Place,
+}
+
+/// What pages are copied through.
+#[derive(Debug)]
+struct Twin {
+    id: u64,
+    target: Target,
+    checker: Arc<super::check::Checker>,
+}
+
+impl Drop for Twin {
+    fn drop(&mut self) {
+        self.checker.remove_resource(self.id);
+    }
+}
+
+/// A twin is bound and unbound by whole steps; it has nothing to remember.
+impl Resource for Twin {
+    fn stats(&self) -> super::ResourceStats {
+        super::ResourceStats::default()
+    }
+
+    fn bound(&self) {}
+
+    fn roll_back(&self) {}
+}
+
+/// Moves whose targets are reserved.
+#[derive(Debug)]
+struct Step {
+    pool: usize,
+    begun: BegunMoves,
+    moves: Vec<Move>,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Idle,
+    /// The targets are bound by the flush that is under way.
+    Staging(Step),
+    /// The targets are bound: the copies may be made.
+    Staged(Step),
+    /// The resource's tiles are rebound by the flush that is under way.
+    Remapping(Step),
+}
+
+/// Moves pages, a step at a time.
+#[derive(Debug, Default)]
+pub(super) struct Remapper {
+    knobs: Option<Defragmentation>,
+    state: State,
+    /// The pool that is looked at next.
+    next_pool: usize,
+    /// Twins of this run, by the resource that they serve (buffers by pool).
+    twins: Vec<(TwinOf, Arc<Twin>)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TwinOf {
+    Image(u64),
+    Pool(usize),
+}
+
+impl SparseMemory {
+    /// Moves pages together from now on, with every flush, as long as that empties chunks; `None` stops it. Only
+    /// resources whose tiles come and go one by one have pages that move, and only where the device has
+    /// `sparseResidencyAliased`. Call [`SparseMemory::flush`] each frame, also when nothing else is to be bound.
+    pub fn set_defragmentation(&self, knobs: Option<Defragmentation>) {
+        self.shared.lock().remapper.knobs = knobs;
+    }
+
+    /// Whether a step is under way or there is more to gain.
+    pub fn is_defragmenting(&self) -> bool {
+        let inner = self.shared.lock();
+        let Some(knobs) = inner.remapper.knobs else {
+            return !matches!(inner.remapper.state, State::Idle);
+        };
+        let options = DefragOptions { max_fill_of_source: knobs.max_fill };
+        let gains = inner
+            .pools
+            .pools
+            .iter()
+            .any(|pool| pool.key.movable && !pages::plan(&pool.pages, 1, options).is_empty());
+        gains || !matches!(inner.remapper.state, State::Idle)
+    }
+}
+
+impl Core {
+    /// The part of a step that comes before the bind call of a flush.
+    pub(super) fn continue_remapping(&self, inner: &mut Inner) -> Result<()> {
+        match std::mem::take(&mut inner.remapper.state) {
+            State::Staged(step) => self.copy_and_rebind(inner, step),
+            // The flush before never got to its bind call.
+            State::Staging(step) | State::Remapping(step) => {
+                abandon(inner, step, PageAfter::Free);
+                Ok(())
+            }
+            State::Idle => self.stage(inner),
+        }
+    }
+
+    /// Plans a step and binds its targets to twins.
+    fn stage(&self, inner: &mut Inner) -> Result<()> {
+        let Some(knobs) = inner.remapper.knobs else {
+            inner.remapper.twins.clear();
+            return Ok(());
+        };
+        let count = inner.pools.pools.len();
+        for turn in 0..count {
+            let pool = (inner.remapper.next_pool + turn) % count;
+            if self.stage_pool(inner, pool, knobs)? {
+                inner.remapper.next_pool = pool;
+                return Ok(());
+            }
+        }
+        // Nothing to gain: twins hold addresses, so they go until there is.
+        inner.remapper.twins.clear();
+        Ok(())
+    }
+
+    fn stage_pool(&self, inner: &mut Inner, index: usize, knobs: Defragmentation) -> Result<bool> {
+        let pool = &mut inner.pools.pools[index];
+        if !pool.key.movable {
+            return Ok(false);
+        }
+        let budget = u32::try_from(knobs.bytes_per_frame / pool.key.tile_bytes.max(1)).unwrap_or(u32::MAX);
+        let options = DefragOptions { max_fill_of_source: knobs.max_fill };
+        let plan = pages::plan(&pool.pages, budget.max(1), options);
+        if plan.is_empty() {
+            return Ok(false);
+        }
+        let begun = match pool.pages.apply_begin(&plan) {
+            Ok(begun) => begun,
+            Err(error) => {
+                log::error!("defragmentation: {error}");
+                return Ok(false);
+            }
+        };
+        let mut step = Step { pool: index, begun, moves: Vec::new() };
+        let planned: Vec<PageMove> = step.begun.moves().to_vec();
+        for (slot, page) in planned.into_iter().enumerate() {
+            match self.prepare(inner, index, page, slot as u64, u64::from(budget.max(1))) {
+                Ok(Some(prepared)) => step.moves.push(prepared),
+                // Its owner is being dropped or replaced: not this time.
+                Ok(None) => cancel(inner, index, &page, PageAfter::Free),
+                Err(error) => {
+                    abandon(inner, step, PageAfter::Free);
+                    return Err(error);
+                }
+            }
+        }
+        for Move { page, twin, twin_place, .. } in &step.moves {
+            let Some((chunk, _)) = inner.pools.pools[index].place(page.to) else { continue };
+            let memory = inner.pools.pools[index].memory(page.to);
+            let request = Request { resource: twin.id, place: *twin_place, memory, phase: Phase::Growth };
+            let resource: Arc<dyn Resource> = twin.clone();
+            let mut work = Work::new(twin.id, Arc::downgrade(&resource), twin.target.clone());
+            work.requests.push(request);
+            work.chunks.push(chunk);
+            inner.work.push(work);
+        }
+        log::debug!("{plan}");
+        inner.remapper.state = State::Staging(step);
+        Ok(true)
+    }
+
+    /// The owner of a move and a twin to copy through; `None` when the owner is gone.
+    fn prepare(
+        &self,
+        inner: &mut Inner,
+        pool: usize,
+        page: PageMove,
+        slot: u64,
+        slots: u64,
+    ) -> Result<Option<Move>> {
+        let Some(owner) = find_owner(inner, page.owner.resource) else { return Ok(None) };
+        if owner.page(page.owner.tile) != Some(page.from) {
+            return Ok(None);
+        }
+        let Some(place) = owner.place(page.owner.tile) else { return Ok(None) };
+        let twin = self.twin(inner, pool, &owner, slots)?;
+        let twin_place = match place {
+            Place::Bytes { .. } => {
+                Place::Bytes { offset: slot * owner.tile_bytes, bytes: owner.tile_bytes, metadata: false }
+            }
+            tile => tile,
+        };
+        Ok(Some(Move { page, owner, twin, twin_place }))
+    }
+
+    /// The twin that serves an owner, made when first needed.
+    fn twin(&self, inner: &mut Inner, pool: usize, owner: &PagedShelf, slots: u64) -> Result<Arc<Twin>> {
+        let of = match owner.target {
+            Target::Buffer(_) => TwinOf::Pool(pool),
+            Target::Image(_) => TwinOf::Image(owner.id),
+        };
+        let fits = |twin: &Twin| match &twin.target {
+            Target::Buffer(buffer) => buffer.bytes() >= slots * owner.tile_bytes,
+            Target::Image(_) => true,
+        };
+        if let Some((_, twin)) = inner.remapper.twins.iter().find(|(t, twin)| *t == of && fits(twin)) {
+            return Ok(twin.clone());
+        }
+        let id = self.next_id();
+        let name = format!("{}.Twin", owner.name);
+        let (target, shadow) = match &owner.target {
+            Target::Buffer(_) => {
+                let bytes = slots * owner.tile_bytes;
+                let usage = BufferUsageFlags::TRANSFER_SRC | BufferUsageFlags::TRANSFER_DST;
+                let buffer = Arc::new(Buffer::reserved(&self.device, &name, bytes, usage, true)?);
+                (Target::Buffer(buffer), (Kind::Buffer, bytes))
+            }
+            Target::Image(image) => {
+                let sparse = SparseImage { residency: true, aliased: true };
+                let twin = Arc::new(Image::reserved(&self.device, &name, *image.desc(), sparse)?);
+                (Target::Image(twin), (Kind::TiledImage, owner.reserved_bytes))
+            }
+        };
+        let (kind, bytes) = shadow;
+        let tile_bytes = owner.tile_bytes;
+        let desc = ResourceDesc { name, kind, bytes, tile_bytes, aliased: true, tails: Vec::new() };
+        self.checker.add_resource(id, desc, owner.layout.clone());
+        let twin = Arc::new(Twin { id, target, checker: self.checker.clone() });
+        if let Target::Image(_) = twin.target {
+            let resource: Arc<dyn Resource> = twin.clone();
+            let mut work = Work::new(id, Arc::downgrade(&resource), twin.target.clone());
+            work.is_bound = true;
+            work.commands.push(Command::Layout(ImageLayout::GENERAL));
+            inner.work.push(work);
+        }
+        inner.remapper.twins.retain(|(t, _)| *t != of);
+        inner.remapper.twins.push((of, twin.clone()));
+        Ok(twin)
+    }
+
+    /// Copies what is staged and rebinds it.
+    fn copy_and_rebind(&self, inner: &mut Inner, mut step: Step) -> Result<()> {
+        let pool = step.pool;
+        let (kept, gone): (Vec<Move>, Vec<Move>) = std::mem::take(&mut step.moves)
+            .into_iter()
+            .partition(|m| m.owner.page(m.page.owner.tile) == Some(m.page.from));
+        gone.iter().for_each(|m| cancel(inner, pool, &m.page, PageAfter::Free));
+        if !kept.is_empty() {
+            let uploads = self.device.submitted(Timeline::Transfer);
+            let waits: Vec<_> = inner.needed.into_iter().chain([uploads]).collect();
+            let copied = self.submit_now(inner, &waits, |encoder| record(encoder, &kept));
+            match copied {
+                Ok(point) => {
+                    for m in &kept {
+                        let bytes = m.page.owner.tile * m.owner.tile_bytes;
+                        self.checker.declare_use(m.owner.id, bytes..bytes + m.owner.tile_bytes, point);
+                    }
+                }
+                Err(error) => {
+                    step.moves = kept;
+                    abandon(inner, step, PageAfter::Free);
+                    return Err(error.into());
+                }
+            }
+        }
+        // What was cancelled is unbound from its twin as well.
+        for m in kept.iter().chain(&gone) {
+            self.queue_rebind(inner, pool, m, kept.iter().any(|k| k.page == m.page));
+        }
+        step.moves = kept;
+        inner.remapper.state = State::Remapping(step);
+        Ok(())
+    }
+
+    fn queue_rebind(&self, inner: &mut Inner, pool: usize, m: &Move, rebinds: bool) {
+        let place = inner.pools.pools[pool].place(m.page.to);
+        let memory = inner.pools.pools[pool].memory(m.page.to);
+        let request = m.owner.request(m.page.owner.tile, memory, Phase::Shrink);
+        if let (true, Some(request), Some((chunk, _))) = (rebinds, request, place) {
+            let resource: Arc<dyn Resource> = m.owner.clone();
+            let mut work = Work::new(m.owner.id, Arc::downgrade(&resource), m.owner.target.clone());
+            work.requests.push(request);
+            work.chunks.push(chunk);
+            inner.work.push(work);
+        }
+        let resource: Arc<dyn Resource> = m.twin.clone();
+        let mut work = Work::new(m.twin.id, Arc::downgrade(&resource), m.twin.target.clone());
+        let unbind = Request { resource: m.twin.id, place: m.twin_place, memory: None, phase: Phase::Shrink };
+        work.requests.push(unbind);
+        inner.work.push(work);
+    }
+}
+
+impl Inner {
+    /// The bind call of a flush was made.
+    pub(super) fn remapping_bound(&mut self) {
+        match std::mem::take(&mut self.remapper.state) {
+            State::Staging(step) => self.remapper.state = State::Staged(step),
+            State::Remapping(step) => self.finish(step),
+            state => self.remapper.state = state,
+        }
+    }
+
+    /// The bind call of a flush was refused: everything is where it was.
+    pub(super) fn remapping_refused(&mut self) {
+        match std::mem::take(&mut self.remapper.state) {
+            State::Staging(step) | State::Remapping(step) => abandon(self, step, PageAfter::Free),
+            state => self.remapper.state = state,
+        }
+    }
+
+    fn finish(&mut self, step: Step) {
+        let Self { pools, cache, stats, .. } = self;
+        let Some(pool) = pools.pools.get_mut(step.pool) else { return };
+        // Free at once: later binds come after this one, which waits for all users of the old pages.
+        let report = pool.pages.apply_end(step.begun, PageAfter::Free);
+        for page in &report.moved {
+            if let Some(m) = step.moves.iter().find(|m| m.page == *page) {
+                m.owner.moved(page.owner.tile, page.to);
+            }
+        }
+        stats.remapped_tiles += report.moved.len() as u64;
+        let chunk_bytes = u64::from(pool.pages.pages_per_chunk()) * pool.key.tile_bytes;
+        for index in &report.emptied {
+            if pool.remove_empty(*index, cache) {
+                stats.defragmented_bytes += chunk_bytes;
+            }
+        }
+        log::debug!("{report}");
+    }
+}
+
+fn find_owner(inner: &Inner, id: u64) -> Option<Arc<PagedShelf>> {
+    let alive = inner.resources.iter().filter_map(std::sync::Weak::upgrade);
+    alive.filter_map(Resource::into_paged).find(|paged| paged.id == id)
+}
+
+fn cancel(inner: &mut Inner, pool: usize, page: &PageMove, after: PageAfter) {
+    if let Some(pool) = inner.pools.pools.get_mut(pool) {
+        // A move whose page was freed is cancelled already.
+        let _ = pool.pages.cancel(page, after);
+    }
+}
+
+fn abandon(inner: &mut Inner, step: Step, after: PageAfter) {
+    if let Some(pool) = inner.pools.pools.get_mut(step.pool) {
+        pool.pages.cancel_all(step.begun, after);
+    }
+    // Twins may be bound to what is free now; they are made anew.
+    inner.remapper.twins.clear();
+}
+
+/// Copies every move's tile to its twin.
+fn record(encoder: &mut CommandEncoder, moves: &[Move]) {
+    encoder.begin_label("DefragmentReservedResource");
+    encoder.memory_barrier(ALL, TRANSFER);
+    for m in moves {
+        match (&m.owner.target, &m.twin.target) {
+            (Target::Buffer(from), Target::Buffer(to)) => {
+                let Place::Bytes { offset: destination, bytes, .. } = m.twin_place else { continue };
+                let source = m.page.owner.tile * m.owner.tile_bytes;
+                encoder.copy_buffer(from, to, &[BufferCopy { source, destination, bytes }]);
+            }
+            (Target::Image(from), Target::Image(to)) => {
+                let Some(region) = region(m) else { continue };
+                let aspect = from.desc().aspect();
+                let source = ImageLayout::TRANSFER_SRC_OPTIMAL;
+                let rest = m.owner.rest_layout;
+                encoder.image_barrier(from.raw(), aspect, (rest, source), ALL, TRANSFER);
+                let general = ImageLayout::GENERAL;
+                encoder.copy_regions((from, source), (to, general), &[region]);
+                encoder.image_barrier(from.raw(), aspect, (source, rest), TRANSFER, ALL);
+            }
+            _ => {}
+        }
+    }
+    encoder.memory_barrier(TRANSFER, ALL);
+    encoder.end_label();
+}
+
+fn region(m: &Move) -> Option<ImageRegion> {
+    let layout = m.owner.layout.as_ref()?;
+    let TileLocation::Tile(coord) = layout.locate(m.page.owner.tile)? else { return None };
+    let region = layout.region(coord)?;
+    let (mip, layer) = (coord.mip, coord.layer);
+    Some(ImageRegion { mip, layer, offset: region.offset, extent: region.extent })
+}
