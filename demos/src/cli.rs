@@ -80,6 +80,9 @@ pub struct CommonArgs {
     /// Run a console command after the last frame; `--exec help` lists them
     #[arg(long = "exec", value_name = "COMMAND")]
     pub commands: Vec<String>,
+    /// Write a line for each bind of sparse memory: frame, resource, range, chunk, time of the call and until usable
+    #[arg(long, value_name = "FILE")]
+    pub trace_binds: Option<PathBuf>,
     /// Ask nothing
     #[arg(long)]
     pub yes: bool,

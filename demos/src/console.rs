@@ -162,8 +162,9 @@ fn messages(device: &Device) -> String {
     if !instance.validation() {
         return "validation is off (--validate turns it on)".into();
     }
-    let texts = instance.messages().failure_texts();
-    if texts.is_empty() { "validation said nothing".into() } else { texts.join("\n") }
+    let mut texts = instance.messages().failure_texts();
+    texts.extend(instance.messages().checker_texts());
+    if texts.is_empty() { "validation and the checker said nothing".into() } else { texts.join("\n") }
 }
 
 fn passes(stats: &Stats) -> String {
@@ -178,7 +179,8 @@ fn sparse(stats: &Stats) -> String {
     let how = if s.fallback { "recreated and copied (fallback)" } else { "grown in place" };
     let mut text = format!(
         "buffers are {how}\ncommitted {} of {} reserved (most {}), {} chunks of {}, {} cached\n\
-         {} bind calls, {} binds, {} unbinds, {} frames waited",
+         {} bind calls ({} ahead of need, most {} a frame), {} binds, {} unbinds, {} saved by merging\n\
+         {} frames waited; the last bind call took {:.1} us and was usable after {:.1} us at most",
         mib(s.committed_bytes),
         mib(s.reserved_bytes),
         mib(s.committed_bytes_max),
@@ -186,21 +188,27 @@ fn sparse(stats: &Stats) -> String {
         mib(s.physical_bytes),
         s.cached_chunks,
         s.bind_calls,
+        s.bind_calls_ahead,
+        s.max_bind_calls_per_frame,
         s.binds,
         s.unbinds,
+        s.merged_binds,
         s.frames_waited,
+        s.last_commit_cpu_ns as f64 / 1e3,
+        s.last_commit_usable_ns as f64 / 1e3,
     );
     for r in &s.resources {
         // Writing into a string cannot fail.
         let _ = write!(
             text,
-            "\n  {:<24} {:>12} asked, {:>12} committed, {:>3} chunks, {} grows, {} shrinks",
+            "\n  {:<24} {:>12} asked, {:>12} committed, {:>3} chunks, {} grows, {} shrinks, {} waited",
             r.name,
             mib(r.requested_bytes),
             mib(r.committed_bytes),
             r.chunks,
             r.grows,
-            r.shrinks
+            r.shrinks,
+            r.waited
         );
     }
     text

@@ -178,12 +178,36 @@ pub const KNOBS: &[Knob] = &[
         |s, t| store(&mut s.render.samples, one_of(t, &[("0", 0), ("1", 1), ("2", 2), ("4", 4), ("8", 8)]))
     ),
     knob!(
+        "sparse.cache_frames",
+        StartUp,
+        "1 to 100000",
+        "frames after which a ready chunk that nobody took is freed",
+        |s| s.sparse.cache_frames.to_string(),
+        |s, t| store(&mut s.sparse.cache_frames, number(t, 1, 100_000))
+    ),
+    knob!(
         "sparse.cached_chunks",
         StartUp,
         "0 to 64",
-        "full chunks kept ready when buffers shrink",
+        "most full chunks kept ready when buffers shrink",
         |s| s.sparse.cached_chunks.to_string(),
         |s, t| store(&mut s.sparse.cached_chunks, number(t, 0, 64))
+    ),
+    knob!(
+        "sparse.capture_friendly",
+        StartUp,
+        "on, off",
+        "small reservations and residency flags, for capture tools",
+        |s| on_off(s.sparse.capture_friendly),
+        |s, t| store(&mut s.sparse.capture_friendly, one_of(t, &[("on", true), ("off", false)]))
+    ),
+    knob!(
+        "sparse.check",
+        StartUp,
+        "on, off",
+        "check every bind and every use against a shadow page table",
+        |s| on_off(s.sparse.check),
+        |s, t| store(&mut s.sparse.check, one_of(t, &[("on", true), ("off", false)]))
     ),
     knob!(
         "sparse.chunk_mib",
@@ -206,6 +230,22 @@ pub const KNOBS: &[Knob] = &[
             let policies = [("whole", ChunkPolicy::Whole), ("exact", ChunkPolicy::Exact)];
             store(&mut s.sparse.chunk_policy, one_of(t, &policies))
         }
+    ),
+    knob!(
+        "sparse.commit_ahead",
+        StartUp,
+        "on, off",
+        "a worker commits ahead of need",
+        |s| on_off(s.sparse.commit_ahead),
+        |s, t| store(&mut s.sparse.commit_ahead, one_of(t, &[("on", true), ("off", false)]))
+    ),
+    knob!(
+        "sparse.poison",
+        StartUp,
+        "on, off",
+        "fill new bytes whose contents are undefined",
+        |s| on_off(s.sparse.poison),
+        |s, t| store(&mut s.sparse.poison, one_of(t, &[("on", true), ("off", false)]))
     ),
     knob!(
         "sparse.queue",
@@ -245,6 +285,10 @@ pub const KNOBS: &[Knob] = &[
         |s, t| store(&mut s.terrain_rocks, number(t, 0.0, 2000.0))
     ),
 ];
+
+fn on_off(value: bool) -> String {
+    if value { "on" } else { "off" }.into()
+}
 
 fn store<T>(place: &mut T, value: Option<T>) -> bool {
     let given = value.is_some();

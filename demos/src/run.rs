@@ -148,6 +148,12 @@ impl Run {
         let mut engine =
             Engine::on_device(device, s.sparse.clone(), s.render, s.frames_in_flight, s.upload_bytes)?;
         stop::check()?;
+        if let Some(path) = &self.args.trace_binds {
+            let failed = |error| {
+                Failure::failed(format!("{}: {error}: give a file that can be written", path.display()))
+            };
+            engine.sparse().trace_binds(path).map_err(failed)?;
+        }
         self.scene.build(&mut engine, &self.settings, &self.progress)?;
         self.progress.finish();
         stop::check()?;
@@ -160,6 +166,11 @@ impl Run {
     /// When a file cannot be written, a command fails, or `--validate` found something.
     pub fn conclude(&mut self, engine: &mut Engine, size: [u32; 2]) -> Result<()> {
         engine.wait_idle()?;
+        if let Some(path) = &self.args.trace_binds {
+            let failed =
+                |error| Failure::failed(format!("{}: the trace is not whole: {error}", path.display()));
+            engine.sparse().end_trace().map_err(failed)?;
+        }
         let pixels = engine.read_back()?;
         let stats = engine.stats();
         let picture = self.output.picture("frame.png", size, &pixels)?;
@@ -192,6 +203,12 @@ impl Run {
                 console::Context { stats: &stats, device: &device, settings: &mut self.settings };
             let text = console::run(&line, &mut context).map_err(Failure::failed)?;
             println!("\n> {line}\n{text}");
+        }
+        if let Some(reports @ 1..) = stats.checker_messages {
+            let first = device.instance().messages().checker_texts().into_iter().next().unwrap_or_default();
+            return Err(Failure::failed(format!(
+                "the checker of sparse memory had {reports} reports (`--exec messages` prints them), the first: {first}"
+            )));
         }
         if self.args.validate && stats.validation_messages > 0 {
             let first = device.instance().messages().failure_texts().into_iter().next().unwrap_or_default();

@@ -130,6 +130,19 @@ impl Harness {
         Device::open(self.device.instance(), &options).unwrap()
     }
 
+    /// The same device again, with one more feature hidden.
+    pub fn open_masked(&self, feature: &str) -> Arc<Device> {
+        let mut options = self.settings.device();
+        options.mask = options.mask.and(vk::FeatureMask::parse(feature).unwrap());
+        Device::open(self.device.instance(), &options).unwrap()
+    }
+
+    /// The same device again, with a quirk switched on.
+    pub fn open_with_switch(&self, switch: vk::quirks::Switch) -> Arc<Device> {
+        let options = vk::DeviceOptions { switches: vec![switch], ..self.settings.device() };
+        Device::open(self.device.instance(), &options).unwrap()
+    }
+
     /// Whether the device is a software driver.
     pub fn is_software(&self) -> bool {
         self.device.capabilities().device_type == DeviceType::Cpu

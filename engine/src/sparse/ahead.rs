@@ -120,10 +120,11 @@ fn run(core: &Core, received: &Receiver<Job>) {
 
 /// A growth that the worker is at.
 struct Carried {
+    // Dropped first: should the worker be the last to hold it, it goes before the chunks it lies in.
+    buffer: Arc<Buffer>,
+    shelf: Arc<Shelf>,
     id: u64,
     name: String,
-    shelf: Arc<Shelf>,
-    buffer: Arc<Buffer>,
     memory_type: u32,
     plan: Plan,
     tile: u64,

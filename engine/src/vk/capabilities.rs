@@ -233,6 +233,7 @@ impl FeatureMask {
         "sparse_residency_buffer",
         "sparse_residency_image_2d",
         "sparse_residency_image_3d",
+        "sparse_residency_aliased",
         "non_resident_strict",
         "bc",
         "anisotropy",
@@ -279,6 +280,7 @@ impl FeatureMask {
         sparse.residency_buffer &= !no_sparse && !self.hides("sparse_residency_buffer");
         sparse.residency_image_2d &= !no_sparse && !self.hides("sparse_residency_image_2d");
         sparse.residency_image_3d &= !no_sparse && !self.hides("sparse_residency_image_3d");
+        sparse.residency_aliased &= !no_sparse && !self.hides("sparse_residency_aliased");
         sparse.non_resident_strict &= !no_sparse && !self.hides("non_resident_strict");
         let optional = &mut capabilities.optional;
         optional.bc &= !self.hides("bc");

@@ -1,6 +1,10 @@
 //! Whole frames: the same picture every time, whatever backs the buffers and however many frames are in flight.
 
 use vasa::Engine;
+use vasa::render::RenderOptions;
+use vasa::sparse::{ChunkPolicy, SparseKnobs};
+use vasa::vk::FeatureMask;
+use vasa::vk::quirks::Switch;
 use vasa_tests::harness::{Harness, on_device};
 use vasa_tests::scenes::{self, EXTENT, add_hills, draw, flight, hills};
 
@@ -58,6 +62,47 @@ fn sparse_and_fallback_give_the_same_bits() {
         assert!(!fallback.capabilities().sparse.growable_buffers());
         let there = picture(&mut scenes::engine(&fallback, 2), 20);
         assert_same(&here, &there, "sparse and fallback");
+    });
+}
+
+#[test]
+fn a_device_without_any_one_feature_gives_the_same_bits() {
+    on_device(|h: &Harness| {
+        let here = picture(&mut scenes::engine(&h.device, 2), 8);
+        for name in FeatureMask::NAMES {
+            // What pictures are made with, not what backs them.
+            if *name == "anisotropy" {
+                continue;
+            }
+            let device = h.open_masked(name);
+            let there = picture(&mut scenes::engine(&device, 2), 8);
+            assert_same(&here, &there, name);
+        }
+    });
+}
+
+#[test]
+fn quirks_and_knobs_of_reserved_memory_change_no_bit() {
+    on_device(|h: &Harness| {
+        let here = picture(&mut scenes::engine(&h.device, 2), 8);
+        let render = RenderOptions { samples: 1, ..Default::default() };
+        let variants = [
+            ("exact chunks", SparseKnobs { chunk_policy: ChunkPolicy::Exact, ..Default::default() }),
+            ("no worker", SparseKnobs { commit_ahead: false, ..Default::default() }),
+            ("graphics queue", SparseKnobs { bind_on_graphics: true, ..Default::default() }),
+            ("poison", SparseKnobs { poison: true, ..Default::default() }),
+            ("captures", SparseKnobs { capture_friendly: true, ..Default::default() }),
+            ("no checker", SparseKnobs { check: false, ..Default::default() }),
+        ];
+        for (name, knobs) in variants {
+            let mut engine = Engine::on_device(h.device.clone(), knobs, render, 2, 8 << 20).unwrap();
+            assert_same(&here, &picture(&mut engine, 8), name);
+        }
+        for switch in [Switch::NoMergedBinds, Switch::NoNullUnbind] {
+            let device = h.open_with_switch(switch);
+            let there = picture(&mut scenes::engine(&device, 2), 8);
+            assert_same(&here, &there, &format!("{switch:?}"));
+        }
     });
 }
 
