@@ -303,6 +303,7 @@ impl Device {
         };
         device.name_timelines();
         device.probe_sparse();
+        device.probe_sparse_images();
         let device = Arc::new(device);
         device.make_common()?;
         Ok(device)
@@ -338,6 +339,25 @@ impl Device {
                 self.capabilities.sparse = Default::default();
             }
         }
+    }
+
+    /// The same for images: some drivers have memory for sparse buffers only.
+    fn probe_sparse_images(&mut self) {
+        let sparse = self.capabilities.sparse;
+        if !sparse.binding || !sparse.residency_image_2d {
+            return;
+        }
+        let why = match self.sparse_image_memory_types() {
+            Ok(0) => "has no memory type for them".to_owned(),
+            Ok(_) => return,
+            Err(error) => format!("one fails ({error})"),
+        };
+        log::warn!(
+            "{} advertises partially resident images but {why}: they are not used",
+            self.capabilities.name
+        );
+        self.capabilities.sparse.residency_image_2d = false;
+        self.capabilities.sparse.residency_image_3d = false;
     }
 
     /// What the device can do, after masks and probes.

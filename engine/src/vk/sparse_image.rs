@@ -85,6 +85,25 @@ impl SparseImage {
 }
 
 impl Device {
+    /// The memory types that a partially resident image may lie in, asked of a dummy; one bit a type.
+    pub(super) fn sparse_image_memory_types(&self) -> Result<u32> {
+        let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
+        let desc = ImageDesc::new_2d(vk::Format::R8G8B8A8_UNORM, [256, 256], usage);
+        if self.sparse_format(&desc).is_none() {
+            return Ok(0);
+        }
+        let info = desc.create_info().flags(SparseImage { residency: true, aliased: false }.flags());
+        // SAFETY: the features are enabled (the caller checked) and the format has tiles; the image is destroyed before
+        // returning.
+        let needs = unsafe {
+            let raw = self.raw.create_image(&info, None).map_err(Error::of("vkCreateImage"))?;
+            let needs = self.raw.get_image_memory_requirements(raw);
+            self.raw.destroy_image(raw, None);
+            needs
+        };
+        Ok(needs.memory_type_bits)
+    }
+
     /// The tile shape that the driver reports for such images, before one is made; `None` when single tiles of them
     /// cannot be bound.
     pub fn sparse_format(&self, desc: &ImageDesc) -> Option<[u32; 3]> {

@@ -92,6 +92,20 @@ fn sparse_binding_without_a_memory_type_for_it_is_not_believed() {
 }
 
 #[test]
+fn partially_resident_images_without_a_memory_type_for_them_are_not_believed() {
+    let liar = NullDevice { sparse_image_type_bits: 0, ..Default::default() };
+    let driver = NullDriver::new(NullConfig::with_devices(vec![liar]));
+    let device = open(&driver, &DeviceOptions::default()).unwrap();
+    let sparse = device.capabilities().sparse;
+    assert!(!sparse.residency_image_2d && !sparse.residency_image_3d);
+    assert!(sparse.growable_buffers(), "buffers have memory types of their own");
+    grow_and_shrink(&device);
+    drop(device);
+    driver.assert_clean();
+    assert!(driver.calls("vkQueueBindSparse") > 0);
+}
+
+#[test]
 fn the_best_of_several_devices_is_opened_and_the_wanted_one_when_named() {
     let kinds = [
         ("Slow", raw::PhysicalDeviceType::CPU),
