@@ -184,6 +184,15 @@ impl Core {
         stats.binds += count(&plan.growth);
         stats.unbinds += count(&plan.shrink);
         stats.merged_binds += plan.merged;
+        for (resources, grows) in [(&plan.growth, true), (&plan.shrink, false)] {
+            for r in resources {
+                let counts = inner.counts.entry(r.resource).or_default();
+                let binds = (r.bytes.len() + r.tiles.len()) as u64;
+                counts.binds += if grows { binds } else { 0 };
+                counts.unbinds += if grows { 0 } else { binds };
+                counts.this_frame += binds;
+            }
+        }
         if let Some(point) = done.last() {
             inner.latency.started(point, started);
         }

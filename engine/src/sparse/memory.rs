@@ -1,5 +1,6 @@
 //! One a device: the chunk cache, what the frame has yet to bind, and every reserved resource's numbers.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, Range};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -65,7 +66,17 @@ pub(super) struct Inner {
     pub(super) needed: Option<Point>,
     pub(super) latency: Latency,
     pub(super) remapper: Remapper,
+    pub(super) counts: HashMap<u64, BindCounts>,
     said_fallback: bool,
+}
+
+/// Binds of one resource.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct BindCounts {
+    pub(super) binds: u64,
+    pub(super) unbinds: u64,
+    pub(super) this_frame: u64,
+    last_frame: u64,
 }
 
 impl SparseMemory {
@@ -87,6 +98,7 @@ impl SparseMemory {
             needed: None,
             latency: Latency::default(),
             remapper: Remapper::default(),
+            counts: HashMap::new(),
             said_fallback: false,
         };
         let core = Arc::new(Core {
@@ -119,6 +131,9 @@ impl SparseMemory {
         let calls = std::mem::take(&mut inner.calls_this_frame);
         inner.stats.bind_calls_last_frame = calls;
         inner.stats.max_bind_calls_per_frame = inner.stats.max_bind_calls_per_frame.max(calls);
+        for counts in inner.counts.values_mut() {
+            counts.last_frame = std::mem::take(&mut counts.this_frame);
+        }
         inner.cache.end_frame(frame);
         inner.latency.poll(&shared.device);
         let Inner { pools, cache, .. } = &mut *inner;
@@ -165,7 +180,12 @@ impl SparseMemory {
     pub fn stats(&self) -> SparseStats {
         let mut inner = self.shared.lock();
         inner.latency.poll(&self.shared.device);
-        let resources = inner.each(|resource| resource.stats());
+        let mut resources = inner.each(|resource| resource.stats());
+        for resource in &mut resources {
+            let counts = inner.counts.get(&resource.id).copied().unwrap_or_default();
+            (resource.binds, resource.unbinds) = (counts.binds, counts.unbinds);
+            resource.binds_last_frame = counts.last_frame;
+        }
         inner.update_totals();
         let mut stats = inner.stats.clone();
         stats.last_commit_cpu_ns = inner.latency.cpu_ns;
@@ -209,6 +229,8 @@ impl Core {
 impl Inner {
     pub(super) fn register(&mut self, resource: Weak<dyn Resource>) {
         self.resources.retain(|r| r.strong_count() > 0);
+        let alive: HashSet<u64> = self.resources.iter().filter_map(Weak::upgrade).map(|r| r.id()).collect();
+        self.counts.retain(|id, _| alive.contains(id));
         self.resources.push(resource);
     }
 

@@ -450,10 +450,15 @@ impl PagedShelf {
 }
 
 impl Resource for PagedShelf {
+    fn id(&self) -> u64 {
+        self.id
+    }
+
     fn stats(&self) -> ResourceStats {
         let state = self.state();
         let committed = if self.in_place { state.mapped * self.tile_bytes } else { self.reserved_bytes };
         ResourceStats {
+            id: self.id,
             name: self.name.clone(),
             kind: self.kind,
             reserved_bytes: self.reserved_bytes.max(committed),
@@ -465,10 +470,9 @@ impl Resource for PagedShelf {
             grows: state.maps,
             shrinks: state.unmaps,
             waited: state.waited,
-            binds_ahead: 0,
-            last_commit_ns: 0,
             is_image: self.layout.is_some(),
             is_pooled: self.in_place,
+            ..Default::default()
         }
     }
 

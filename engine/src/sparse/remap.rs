@@ -71,6 +71,10 @@ impl Drop for Twin {
 
 /// A twin is bound and unbound by whole steps; it has nothing to remember.
 impl Resource for Twin {
+    fn id(&self) -> u64 {
+        self.id
+    }
+
     fn stats(&self) -> super::ResourceStats {
         super::ResourceStats::default()
     }

@@ -10,6 +10,9 @@ use crate::vk::{Buffer, Image};
 
 /// A reserved resource, as the memory that owns all of them sees it.
 pub(super) trait Resource: Send + Sync + std::fmt::Debug {
+    /// Its number; no other resource of the device has it.
+    fn id(&self) -> u64;
+
     /// Numbers to look at.
     fn stats(&self) -> ResourceStats;
 

@@ -5,6 +5,8 @@ use serde::Serialize;
 /// One reserved resource.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ResourceStats {
+    /// Number of the resource, as the checker's page tables have it.
+    pub id: u64,
     /// Debug name.
     pub name: String,
     /// `growable buffer`, `paged buffer`, `chunked image` or `partially resident image`; with ` (fallback)` where the
@@ -28,7 +30,13 @@ pub struct ResourceStats {
     pub shrinks: u64,
     /// Commits that the next submission had to wait for.
     pub waited: u64,
-    /// Ranges bound ahead of need.
+    /// Ranges bound.
+    pub binds: u64,
+    /// Ranges unbound or remapped.
+    pub unbinds: u64,
+    /// Ranges bound, unbound or remapped between the last two frame ends.
+    pub binds_last_frame: u64,
+    /// Of all, ranges bound ahead of need.
     pub binds_ahead: u64,
     /// Time of the last commit on the calling thread, nanoseconds.
     pub last_commit_ns: u64,
@@ -99,4 +107,26 @@ pub struct SparseStats {
     pub defragmented_bytes: u64,
     /// Each resource.
     pub resources: Vec<ResourceStats>,
+}
+
+impl SparseStats {
+    /// The totals as counters for a profiler: names as in `stats.json`, bytes, counts and nanoseconds.
+    pub fn counters(&self) -> [(&'static str, u64); 14] {
+        [
+            ("sparse.reserved_bytes", self.reserved_bytes),
+            ("sparse.committed_bytes", self.committed_bytes),
+            ("sparse.physical_bytes", self.physical_bytes),
+            ("sparse.slack_bytes", self.slack_bytes),
+            ("sparse.cached_bytes", self.cached_bytes),
+            ("sparse.chunks", self.chunks),
+            ("sparse.bind_calls_last_frame", self.bind_calls_last_frame),
+            ("sparse.bind_calls_ahead", self.bind_calls_ahead),
+            ("sparse.binds", self.binds),
+            ("sparse.unbinds", self.unbinds),
+            ("sparse.frames_waited", self.frames_waited),
+            ("sparse.last_commit_cpu_ns", self.last_commit_cpu_ns),
+            ("sparse.last_commit_usable_ns", self.last_commit_usable_ns),
+            ("sparse.defragmented_bytes", self.defragmented_bytes),
+        ]
+    }
 }

@@ -3,7 +3,7 @@
 use ash::vk::BufferUsageFlags;
 use vasa::sparse::watermark::PlanError;
 use vasa::sparse::{Error, GrowableBuffer, GrowableDesc};
-use vasa::vk::AddressBudgetError;
+use vasa::vk::{AddressBudgetError, Location};
 use vasa_tests::growable::{resize, storage, waits};
 use vasa_tests::pattern::Pattern;
 use vasa_tests::{MIB, TILE, on_device};
@@ -188,5 +188,28 @@ fn addresses_are_counted_in_whole_tiles() {
             matches!(error, Error::Addresses(AddressBudgetError::Exceeded { reserved, .. }) if reserved == 2 * TILE),
             "{error}"
         );
+    });
+}
+
+#[test]
+fn a_reserved_buffer_holds_no_initial_data_and_is_not_mapped() {
+    on_device(|h| {
+        let sparse = h.small_chunks();
+        let before = h.device.object_counts();
+        let desc = GrowableDesc::new("Test.Input", MIB, BufferUsageFlags::STORAGE_BUFFER);
+        let wrong = [
+            (GrowableDesc { initial_data: &[1, 2, 3], ..desc.clone() }, "initial data"),
+            (GrowableDesc { location: Location::Upload, ..desc.clone() }, "mapped by the host"),
+            (GrowableDesc { location: Location::Readback, ..desc.clone() }, "mapped by the host"),
+        ];
+        for (desc, named) in wrong {
+            let error = GrowableBuffer::new(&sparse, &desc).unwrap_err();
+            assert!(matches!(error, Error::NotReservable { .. }), "{error}");
+            let text = error.to_string();
+            assert!(text.contains("Test.Input") && text.contains(named) && text.contains("copy"), "{text}");
+        }
+        assert_eq!(h.device.object_counts(), before);
+        assert_eq!(h.device.reserved_addresses(), 0);
+        GrowableBuffer::new(&sparse, &desc).unwrap();
     });
 }

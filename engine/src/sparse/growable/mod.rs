@@ -132,7 +132,7 @@ impl GrowableBuffer {
         let id = shared.next_id();
         let kind = if fallback { "growable buffer (fallback)" } else { "growable buffer" };
         let watermark = Watermark::new(layout, shared.knobs.chunk_policy);
-        let shelf = Arc::new(Shelf::new(State::new(desc.name, kind, watermark, fallback)));
+        let shelf = Arc::new(Shelf::new(State::new(id, desc.name, kind, watermark, fallback)));
         {
             let mut inner = shared.lock();
             if fallback {

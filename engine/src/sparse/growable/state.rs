@@ -18,6 +18,7 @@ pub(in crate::sparse) struct Shelf {
 
 #[derive(Debug)]
 pub(in crate::sparse) struct State {
+    id: u64,
     pub(in crate::sparse) name: String,
     kind: &'static str,
     pub(in crate::sparse) watermark: Watermark,
@@ -83,8 +84,9 @@ impl Ahead {
 }
 
 impl State {
-    pub(super) fn new(name: &str, kind: &'static str, watermark: Watermark, fallback: bool) -> Self {
+    pub(super) fn new(id: u64, name: &str, kind: &'static str, watermark: Watermark, fallback: bool) -> Self {
         Self {
+            id,
             name: name.into(),
             kind,
             watermark,
@@ -138,10 +140,15 @@ impl Shelf {
 }
 
 impl Resource for Shelf {
+    fn id(&self) -> u64 {
+        self.state().id
+    }
+
     fn stats(&self) -> ResourceStats {
         let state = self.state();
         let sizes = state.sizes();
         ResourceStats {
+            id: state.id,
             name: state.name.clone(),
             kind: state.kind,
             reserved_bytes: sizes.reserved,
@@ -155,8 +162,7 @@ impl Resource for Shelf {
             waited: state.waited,
             binds_ahead: state.ahead.binds,
             last_commit_ns: state.last_commit_ns,
-            is_image: false,
-            is_pooled: false,
+            ..Default::default()
         }
     }
 

@@ -32,6 +32,7 @@ pub struct ChunkedImage {
 
 #[derive(Debug)]
 struct ChunkedShelf {
+    id: u64,
     name: String,
     bytes: u64,
     granularity: u64,
@@ -51,7 +52,7 @@ impl ChunkedImage {
         if !device.capabilities().sparse.binding {
             let image = Arc::new(Image::dedicated(&device, name, desc)?);
             let bytes = image.requirements().bytes;
-            let shelf = Self::shelf(name, bytes, 1, Vec::new());
+            let shelf = Self::shelf(id, name, bytes, 1, Vec::new());
             return Ok(Self::register(image, shelf, shared, id));
         }
         // Capture tools replay images with residency only.
@@ -89,7 +90,7 @@ impl ChunkedImage {
         let tile_bytes = needs.alignment;
         let shadow = ResourceDesc { name: name.into(), kind, bytes, tile_bytes, aliased: false, tails };
         shared.checker.add_resource(id, shadow, layout);
-        let shelf = Self::shelf(name, needs.bytes, needs.alignment, chunks);
+        let shelf = Self::shelf(id, name, needs.bytes, needs.alignment, chunks);
         let this = Self::register(image, shelf, shared, id);
         let resource: Arc<dyn Resource> = this.shelf.clone();
         let mut work = Work::new(id, Arc::downgrade(&resource), Target::Image(this.image.clone()));
@@ -100,9 +101,15 @@ impl ChunkedImage {
         Ok(this)
     }
 
-    fn shelf(name: &str, bytes: u64, granularity: u64, chunks: Vec<Arc<Chunk>>) -> Arc<ChunkedShelf> {
+    fn shelf(
+        id: u64,
+        name: &str,
+        bytes: u64,
+        granularity: u64,
+        chunks: Vec<Arc<Chunk>>,
+    ) -> Arc<ChunkedShelf> {
         let in_place = !chunks.is_empty();
-        Arc::new(ChunkedShelf { name: name.into(), bytes, granularity, in_place, chunks })
+        Arc::new(ChunkedShelf { id, name: name.into(), bytes, granularity, in_place, chunks })
     }
 
     fn register(image: Arc<Image>, shelf: Arc<ChunkedShelf>, shared: Arc<Shared>, id: u64) -> Self {
@@ -173,9 +180,14 @@ impl Drop for ChunkedImage {
 }
 
 impl Resource for ChunkedShelf {
+    fn id(&self) -> u64 {
+        self.id
+    }
+
     fn stats(&self) -> ResourceStats {
         let physical = self.chunks.iter().map(|chunk| chunk.bytes()).sum::<u64>().max(self.bytes);
         ResourceStats {
+            id: self.id,
             name: self.name.clone(),
             kind: if self.in_place { "chunked image" } else { "chunked image (fallback)" },
             reserved_bytes: self.bytes,
