@@ -124,16 +124,13 @@ impl SparseMemory {
 impl Core {
     /// The moment to wait for: of commands that were submitted, which come after all binds, or of the last bind needed.
     fn wait_for_needed(&self, inner: &mut Inner, submitted: Option<Point>) -> Result<Flushed> {
-        let wait = submitted.or(inner.needed);
+        // Told once: the submission that comes next waits for it, and so do those after it on the same queue.
+        let needed = inner.needed.take();
+        let wait = submitted.or(needed);
         let waits = match wait {
             Some(point) => !self.device.reached(point)?,
             None => false,
         };
-        if let Some(needed) = inner.needed
-            && self.device.reached(needed)?
-        {
-            inner.needed = None;
-        }
         inner.stats.frames_waited += u64::from(waits);
         Ok(Flushed { wait, waits })
     }

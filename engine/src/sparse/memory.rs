@@ -62,7 +62,7 @@ pub(super) struct Inner {
     pub(super) work: Vec<Work>,
     pub(super) calls_this_frame: u64,
     pub(super) copies: Option<CommandPool>,
-    /// The last bind that a frame needs and that was not seen done.
+    /// The last bind that the next flush has to tell of.
     pub(super) needed: Option<Point>,
     pub(super) latency: Latency,
     pub(super) remapper: Remapper,
