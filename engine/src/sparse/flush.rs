@@ -76,7 +76,11 @@ impl SparseMemory {
             return shared.wait_for_needed(&mut inner, None);
         }
         match shared.bind(&mut inner, &work) {
-            Ok(done) => done.last().into_iter().for_each(|point| inner.need(point)),
+            Ok(done) => {
+                let point = done.last().unwrap_or(shared.device.submitted(Timeline::Bind));
+                inner.remapping_bound(point);
+                done.last().into_iter().for_each(|point| inner.need(point));
+            }
             Err(error) => {
                 inner.remapping_refused();
                 // What a resource cannot do without, and commands of what was bound before, are tried again.
@@ -86,7 +90,6 @@ impl SparseMemory {
                 return Err(error.into());
             }
         }
-        inner.remapping_bound();
         for w in work.iter().filter(|w| !w.is_bound) {
             w.freed.iter().for_each(|chunk| inner.cache.give(chunk.clone()));
             if let Some(resource) = w.resource.upgrade() {

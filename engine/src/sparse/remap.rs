@@ -27,7 +27,7 @@ use super::pages::{self, BegunMoves, DefragOptions, PageAfter, PageMove};
 use super::resource::{Command, Resource, Target, Work};
 use super::shadow::{Kind, ResourceDesc};
 use super::tiles::TileLocation;
-use crate::vk::{Buffer, BufferCopy, CommandEncoder, Image, ImageRegion, SparseImage, Timeline};
+use crate::vk::{Buffer, BufferCopy, CommandEncoder, Image, ImageRegion, Point, SparseImage, Timeline};
 
 /// How eagerly pages are moved together.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -98,8 +98,8 @@ enum State {
     Idle,
     /// The targets are bound by the flush that is under way.
     Staging(Step),
-    /// The targets are bound: the copies may be made.
-    Staged(Step),
+    /// The targets are bound at a moment: the copies may be made after it.
+    Staged(Step, Point),
     /// The resource's tiles are rebound by the flush that is under way.
     Remapping(Step),
 }
@@ -149,7 +149,7 @@ impl Core {
     /// The part of a step that comes before the bind call of a flush.
     pub(super) fn continue_remapping(&self, inner: &mut Inner) -> Result<()> {
         match std::mem::take(&mut inner.remapper.state) {
-            State::Staged(step) => self.copy_and_rebind(inner, step),
+            State::Staged(step, bound) => self.copy_and_rebind(inner, step, bound),
             // The flush before never got to its bind call.
             State::Staging(step) | State::Remapping(step) => {
                 abandon(inner, step, PageAfter::Free);
@@ -294,7 +294,7 @@ impl Core {
     }
 
     /// Copies what is staged and rebinds it.
-    fn copy_and_rebind(&self, inner: &mut Inner, mut step: Step) -> Result<()> {
+    fn copy_and_rebind(&self, inner: &mut Inner, mut step: Step, bound: Point) -> Result<()> {
         let pool = step.pool;
         let (kept, gone): (Vec<Move>, Vec<Move>) = std::mem::take(&mut step.moves)
             .into_iter()
@@ -302,8 +302,7 @@ impl Core {
         gone.iter().for_each(|m| cancel(inner, pool, &m.page, PageAfter::Free));
         if !kept.is_empty() {
             let uploads = self.device.submitted(Timeline::Transfer);
-            let waits: Vec<_> = inner.needed.into_iter().chain([uploads]).collect();
-            let copied = self.submit_now(inner, &waits, |encoder| record(encoder, &kept));
+            let copied = self.submit_now(inner, &[bound, uploads], |encoder| record(encoder, &kept));
             match copied {
                 Ok(point) => {
                     for m in &kept {
@@ -347,10 +346,10 @@ impl Core {
 }
 
 impl Inner {
-    /// The bind call of a flush was made.
-    pub(super) fn remapping_bound(&mut self) {
+    /// The bind call of a flush was made; it is done at a moment.
+    pub(super) fn remapping_bound(&mut self, done: Point) {
         match std::mem::take(&mut self.remapper.state) {
-            State::Staging(step) => self.remapper.state = State::Staged(step),
+            State::Staging(step) => self.remapper.state = State::Staged(step, done),
             State::Remapping(step) => self.finish(step),
             state => self.remapper.state = state,
         }
