@@ -102,7 +102,7 @@ impl PagedBuffer {
         if in_place {
             let shadow = ResourceDesc {
                 name: desc.name.into(),
-                kind: Kind::Buffer,
+                kind: Kind::PagedBuffer,
                 bytes: capacity,
                 tile_bytes: tile,
                 aliased: movable,

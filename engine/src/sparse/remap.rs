@@ -268,7 +268,7 @@ impl Core {
                 let bytes = slots * owner.tile_bytes;
                 let usage = BufferUsageFlags::TRANSFER_SRC | BufferUsageFlags::TRANSFER_DST;
                 let buffer = Arc::new(Buffer::reserved(&self.device, &name, bytes, usage, true)?);
-                (Target::Buffer(buffer), (Kind::Buffer, bytes))
+                (Target::Buffer(buffer), (Kind::PagedBuffer, bytes))
             }
             Target::Image(image) => {
                 let sparse = SparseImage { residency: true, aliased: true };

@@ -82,18 +82,28 @@ pub struct ChunkId(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A buffer that is committed in parts.
+    /// A buffer that is committed up to a line.
     Buffer,
+    /// A buffer whose tiles come and go one by one.
+    PagedBuffer,
     /// An image bound by ranges of bytes: fully bound chunks, no tile has a place in the image.
     OpaqueImage,
     /// A partially resident image, addressed by tile index times tile size.
     TiledImage,
 }
 
+impl Kind {
+    /// Whether its tiles are pages of chunks that others may take pages of too.
+    fn is_pooled(self) -> bool {
+        matches!(self, Kind::PagedBuffer | Kind::TiledImage)
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Kind::Buffer => "growable buffer",
+            Kind::PagedBuffer => "paged buffer",
             Kind::OpaqueImage => "chunked image",
             Kind::TiledImage => "partially resident image",
         })

@@ -166,7 +166,13 @@ fn every_character_is_a_different_one_and_fits() {
 fn long_lists_are_cut_and_say_so() {
     let resource =
         ResourceView { name: "R".repeat(300), tiles: u64::MAX, tile_bytes: u64::MAX, ..Default::default() };
-    let chunk = ChunkView { name: "Grösse…".into(), pages: 300, page_bytes: 1, runs: vec![(0..9, 77)] };
+    let chunk = ChunkView {
+        name: "Grösse…".into(),
+        pages: 300,
+        page_bytes: 1,
+        runs: vec![(0..9, 77)],
+        pooled: false,
+    };
     let few = PageView {
         title: "Few".into(),
         resources: vec![resource.clone(); 48],
@@ -195,7 +201,7 @@ proptest! {
             ResourceView { name: "R".into(), kind: "buffer".into(), tiles, tile_bytes, runs, tails }
         });
         let chunks = chunks.into_iter().map(|(runs, pages, page_bytes)| {
-            ChunkView { name: "C".into(), pages, page_bytes, runs }
+            ChunkView { name: "C".into(), pages, page_bytes, runs, pooled: false }
         });
         let view = PageView { title: "T".into(), resources: resources.collect(), chunks: chunks.collect() };
         for (resource, tiles) in view.resources.iter().map(|r| (r, r.tiles.min(1000))) {

@@ -36,13 +36,16 @@ pub struct ChunkView {
     /// Mapped pages, each run with the index of who lies there in [`PageView::resources`]. A chunk where one
     /// resource lies is owned by it, and the rest of it is slack; with none or several the rest is free.
     pub runs: Vec<(Range<u64>, usize)>,
+    /// Its pages are a pool's: what nobody has is free, and no resource's slack.
+    pub pooled: bool,
 }
 
 impl ChunkView {
-    /// The only resource in it; `None` where there is none or more than one.
+    /// The only resource in it, whose slack the rest is; `None` where there is none or more than one, and for a chunk of
+    /// a pool.
     pub fn owner(&self) -> Option<usize> {
         let mut owners = self.owners().into_iter();
-        owners.next().filter(|_| owners.next().is_none())
+        owners.next().filter(|_| owners.next().is_none() && !self.pooled)
     }
 
     /// The resources in it.
@@ -146,7 +149,10 @@ impl PageView {
                 let index = |owner: &super::Sharer| resource_index.get(&owner.resource).copied();
                 run.owners.iter().filter_map(index).map(|index| (run.pages.clone(), index)).collect()
             };
+            let is_pooled =
+                |id: &ResourceId| shadow.resources.get(id).is_some_and(|r| r.desc.kind.is_pooled());
             ChunkView {
+                pooled: map.runs.iter().flat_map(|run| &run.owners).any(|owner| is_pooled(&owner.resource)),
                 pages: map.bytes.div_ceil(map.page_bytes),
                 page_bytes: map.page_bytes,
                 runs: map.runs.iter().flat_map(owners).collect(),
