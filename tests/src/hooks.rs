@@ -24,6 +24,51 @@ pub struct Batch {
     pub signals: Vec<(vk::Semaphore, u64)>,
     /// Buffers listed, with the number of ranges of each.
     pub buffers: Vec<(vk::Buffer, usize)>,
+    /// Every opaque range of every image.
+    pub opaque: Vec<OpaqueRange>,
+    /// Every box of tiles of every image.
+    pub tiles: Vec<Tiles>,
+}
+
+impl Batch {
+    /// Ranges and boxes of it.
+    pub fn binds(&self) -> usize {
+        self.ranges.len() + self.opaque.len() + self.tiles.len()
+    }
+}
+
+/// One bound or unbound range of an image's bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpaqueRange {
+    /// Which image.
+    pub image: vk::Image,
+    /// First byte.
+    pub offset: u64,
+    /// Length in bytes.
+    pub size: u64,
+    /// The chunk, null for an unbind.
+    pub memory: vk::DeviceMemory,
+    /// First byte of the chunk.
+    pub memory_offset: u64,
+}
+
+/// One bound or unbound box of an image's tiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tiles {
+    /// Which image.
+    pub image: vk::Image,
+    /// Mip level.
+    pub mip: u32,
+    /// Array layer.
+    pub layer: u32,
+    /// First texel.
+    pub offset: [i32; 3],
+    /// Size in texels.
+    pub extent: [u32; 3],
+    /// The chunk, null for an unbind.
+    pub memory: vk::DeviceMemory,
+    /// First byte of the chunk.
+    pub memory_offset: u64,
 }
 
 /// One bound or unbound range.
@@ -225,6 +270,27 @@ unsafe fn read(info: &vk::BindSparseInfo<'_>) -> Batch {
         let waits = list(info.p_wait_semaphores, info.wait_semaphore_count);
         let signals = list(info.p_signal_semaphores, info.signal_semaphore_count);
         let (mut ranges, mut buffers) = (Vec::new(), Vec::new());
+        let (mut opaque, mut tiles) = (Vec::new(), Vec::new());
+        for image in list(info.p_image_opaque_binds, info.image_opaque_bind_count) {
+            opaque.extend(list(image.p_binds, image.bind_count).iter().map(|bind| OpaqueRange {
+                image: image.image,
+                offset: bind.resource_offset,
+                size: bind.size,
+                memory: bind.memory,
+                memory_offset: bind.memory_offset,
+            }));
+        }
+        for image in list(info.p_image_binds, info.image_bind_count) {
+            tiles.extend(list(image.p_binds, image.bind_count).iter().map(|bind| Tiles {
+                image: image.image,
+                mip: bind.subresource.mip_level,
+                layer: bind.subresource.array_layer,
+                offset: [bind.offset.x, bind.offset.y, bind.offset.z],
+                extent: [bind.extent.width, bind.extent.height, bind.extent.depth],
+                memory: bind.memory,
+                memory_offset: bind.memory_offset,
+            }));
+        }
         for buffer in list(info.p_buffer_binds, info.buffer_bind_count) {
             buffers.push((buffer.buffer, buffer.bind_count as usize));
             ranges.extend(list(buffer.p_binds, buffer.bind_count).iter().map(|bind| Range {
@@ -238,6 +304,8 @@ unsafe fn read(info: &vk::BindSparseInfo<'_>) -> Batch {
         Batch {
             ranges,
             buffers,
+            opaque,
+            tiles,
             waits: zip(waits, values(|t| (t.p_wait_semaphore_values, t.wait_semaphore_value_count))),
             signals: zip(signals, values(|t| (t.p_signal_semaphore_values, t.signal_semaphore_value_count))),
         }

@@ -18,8 +18,11 @@ pub mod embedding;
 pub mod growable;
 pub mod harness;
 pub mod hooks;
+pub mod images;
 pub mod invented;
+pub mod paged;
 pub mod pattern;
+pub mod random;
 pub mod scenes;
 pub mod settings;
 

@@ -236,12 +236,13 @@ impl PartiallyResidentImage {
         let index = |tile: &TileCoord| {
             let why = || {
                 let [x, y, z] = self.layout.mip_tiles(tile.mip);
-                format!(
-                    "mip {} has {x} x {y} x {z} tiles in each of {} layers, and mips from {} on are its tail",
-                    tile.mip,
-                    self.layout.tiling().layers,
-                    self.layout.tail_first_lod()
-                )
+                let (mip, layers) = (tile.mip, self.layout.tiling().layers);
+                let (first, mips) = (self.layout.tail_first_lod(), self.layout.tiling().mips);
+                match mip {
+                    mip if mip >= mips => format!("it has {mips} mips"),
+                    mip if mip >= first => format!("mips from {first} on are its tail"),
+                    mip => format!("mip {mip} has {x} x {y} x {z} tiles in each of {layers} layers"),
+                }
             };
             self.layout.tile_index(*tile).ok_or_else(|| self.no_tile(tile, why()))
         };
@@ -313,8 +314,10 @@ impl PartiallyResidentImage {
 
     /// Which chunk, and which byte of it, a tile lies in; `None` without memory and in the fallback.
     pub fn locate(&self, tile: TileCoord) -> Option<(Arc<Chunk>, u64)> {
+        // Locked first: a page that is being moved is at one place or the other, and not in between.
+        let inner = self.shared.lock();
         let page = self.shelf.page(self.layout.tile_index(tile)?)?;
-        self.shared.lock().pools.pools.get(self.shelf.pool)?.place(page)
+        inner.pools.pools.get(self.shelf.pool)?.place(page)
     }
 }
 
