@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-use super::ahead::Worker;
+use super::ahead::{Job, Worker};
 use super::check::Checker;
 use super::chunk::{Chunk, ChunkCache, allocate};
 use super::error::Result;
@@ -65,6 +65,8 @@ pub(super) struct Inner {
     pub(super) needed: Option<Point>,
     pub(super) latency: Latency,
     pub(super) remapper: Remapper,
+    /// Jobs of the worker that wait for the next flush to have moved their buffers.
+    pub(super) deferred: Vec<Job>,
     said_fallback: bool,
 }
 
@@ -87,6 +89,7 @@ impl SparseMemory {
             needed: None,
             latency: Latency::default(),
             remapper: Remapper::default(),
+            deferred: Vec::new(),
             said_fallback: false,
         };
         let core = Arc::new(Core {
