@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ash::vk::{BufferUsageFlags, Format, ImageUsageFlags};
+use vasa::sparse::tiles::granularity_in_texels;
 use vasa::sparse::{
     ChunkedImage, Contents, GrowableBuffer, GrowableDesc, Missing, PagedBuffer, PagedDescription,
     PartiallyResidentDesc, PartiallyResidentImage, SparseKnobs, SparseMemory,
@@ -20,9 +21,19 @@ use crate::stats;
 /// Tiles of the images' first mip, in x and y.
 const IMAGE_TILES: [u32; 2] = [32, 64];
 
-/// Formats of partially resident images, with their names.
-const FORMATS: [(Format, &str); 2] =
-    [(Format::R8G8B8A8_UNORM, "RGBA8"), (Format::BC1_RGB_UNORM_BLOCK, "BC1")];
+/// A format of partially resident images.
+#[derive(Debug, Clone, Copy)]
+struct TexelFormat {
+    format: Format,
+    name: &'static str,
+    /// Width and height of a block in texels, and its bytes.
+    block: ([u32; 2], u64),
+}
+
+const FORMATS: [TexelFormat; 2] = [
+    TexelFormat { format: Format::R8G8B8A8_UNORM, name: "RGBA8", block: ([1, 1], 4) },
+    TexelFormat { format: Format::BC1_RGB_UNORM_BLOCK, name: "BC1", block: ([4, 4], 8) },
+];
 
 /// What both sides need.
 struct Rig<'a> {
@@ -66,9 +77,9 @@ pub(super) fn all(
     } else {
         figures.skip("chunks and tiles of buffers", "the device cannot bind buffers partly");
     }
-    for (format, format_name) in FORMATS {
-        rig.image_tiles(format, format_name, plan, figures)
-            .or_else(|e| leave_out(e, format!("tiles of {format_name} images"), figures))?;
+    for format in FORMATS {
+        rig.image_tiles(format, plan, figures)
+            .or_else(|e| leave_out(e, format!("tiles of {} images", format.name), figures))?;
     }
     for &bytes in &plan.images {
         let name = format!("whole image of {}", size(bytes));
@@ -116,26 +127,27 @@ impl Rig<'_> {
 
     fn image_tiles(
         &mut self,
-        format: Format,
-        format_name: &str,
+        TexelFormat { format, name: format_name, block: (texels, bytes) }: TexelFormat,
         plan: &Plan,
         figures: &mut RunFigures,
     ) -> Result<(), Error> {
         let usage = ImageUsageFlags::SAMPLED | ImageUsageFlags::TRANSFER_SRC | ImageUsageFlags::TRANSFER_DST;
         let mut image = ImageDesc::new_2d(format, [1, 1], usage);
-        let tile = self.device.sparse_format(&image).filter(|_| {
-            let c = self.device.capabilities();
-            c.sparse.residency_image_2d && (format_name != "BC1" || c.optional.bc)
-        });
-        let Some([width, height, _]) = tile else {
+        let c = self.device.capabilities();
+        let can = c.sparse.residency_image_2d && (format_name != "BC1" || c.optional.bc);
+        let Some(reported) = self.device.sparse_format(&image).filter(|_| can) else {
             let why = "the device cannot bind single tiles of such images";
             figures.skip(format!("tiles of {format_name} images"), why);
             return Ok(());
         };
+        let [width, height, _] = granularity_in_texels(reported, texels, bytes, TILE_BYTES);
         image.extent = [width * IMAGE_TILES[0], height * IMAGE_TILES[1]];
         image.mips = image.full_mips();
         for &count in &plan.image_tiles {
-            let layouts = [("scattered", checkerboard(count, IMAGE_TILES[0])), ("in rows", block(count, IMAGE_TILES[0]))];
+            let layouts = [
+                ("scattered", checkerboard(count, IMAGE_TILES[0])),
+                ("in rows", block(count, IMAGE_TILES[0])),
+            ];
             for (layout, tiles) in layouts {
                 if count == 1 && layout != "scattered" {
                     continue;

@@ -120,11 +120,7 @@ fn one(
 ///
 /// # Errors
 /// A lost device. Running out of memory leaves a size out.
-pub(super) fn allocations(
-    device: &Arc<Device>,
-    plan: &Plan,
-    figures: &mut RunFigures,
-) -> Result<(), Error> {
+pub(super) fn allocations(device: &Arc<Device>, plan: &Plan, figures: &mut RunFigures) -> Result<(), Error> {
     let usage = BufferUsageFlags::VERTEX_BUFFER;
     let bits = if device.capabilities().sparse.growable_buffers() {
         Buffer::reserved(device, "Bench.Dummy", 1 << 20, usage, false)?.requirements().memory_types
@@ -156,7 +152,13 @@ fn allocate(device: &Arc<Device>, memory_type: u32, bytes: u64) -> Result<Option
         .collect::<Result<Vec<_>, _>>()?;
     let median = stats::median;
     let figures = median(&more).zip(median(&again)).zip(median(&free));
-    Ok(figures.map(|((more_us, again_us), free_us)| Allocated { bytes, first_us, more_us, again_us, free_us }))
+    Ok(figures.map(|((more_us, again_us), free_us)| Allocated {
+        bytes,
+        first_us,
+        more_us,
+        again_us,
+        free_us,
+    }))
 }
 
 #[cfg(test)]

@@ -66,7 +66,8 @@ impl BareQueue {
             Queue::Graphics => Some(device.raw_graphics_queue()),
             Queue::Side => device.raw_sparse_queue(),
         };
-        let (queue, _) = raw.ok_or_else(|| failed("a queue that binds")(vk::Result::ERROR_FEATURE_NOT_PRESENT))?;
+        let (queue, _) =
+            raw.ok_or_else(|| failed("a queue that binds")(vk::Result::ERROR_FEATURE_NOT_PRESENT))?;
         let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
         let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
         // SAFETY: the chain is a local that outlives the call; the engine's devices have timeline semaphores.
@@ -122,7 +123,8 @@ impl BareQueue {
         let values = [self.value];
         let wait = vk::SemaphoreWaitInfo::default().semaphores(&signals).values(&values);
         // SAFETY: the semaphore is this queue's own; both arrays are locals of equal length.
-        unsafe { self.device.raw().wait_semaphores(&wait, TIMEOUT_NS) }.map_err(failed("vkWaitSemaphores"))?;
+        unsafe { self.device.raw().wait_semaphores(&wait, TIMEOUT_NS) }
+            .map_err(failed("vkWaitSemaphores"))?;
         Ok(Times { call_us, usable_us: started.elapsed().as_secs_f64() * 1e6 })
     }
 }
@@ -154,9 +156,8 @@ impl BareMemory {
     /// # Errors
     /// Out of memory.
     pub(super) fn allocate(&mut self, bytes: u64) -> Result<f64, Error> {
-        let info = vk::MemoryAllocateInfo::default()
-            .allocation_size(bytes)
-            .memory_type_index(self.memory_type);
+        let info =
+            vk::MemoryAllocateInfo::default().allocation_size(bytes).memory_type_index(self.memory_type);
         let started = Instant::now();
         // SAFETY: the type is one that the engine chose on this device; the size is not zero for any caller.
         let memory = unsafe { self.device.raw().allocate_memory(&info, None) };

@@ -140,7 +140,11 @@ fn tile_bind((region, (memory, at)): (TexelRegion, Place)) -> vk::SparseImageMem
     let [x, y, z] = region.offset.map(|texel| texel as i32);
     let [width, height, depth] = region.extent;
     vk::SparseImageMemoryBind::default()
-        .subresource(vk::ImageSubresource { aspect_mask: vk::ImageAspectFlags::COLOR, mip_level: 0, array_layer: 0 })
+        .subresource(vk::ImageSubresource {
+            aspect_mask: vk::ImageAspectFlags::COLOR,
+            mip_level: 0,
+            array_layer: 0,
+        })
         .offset(vk::Offset3D { x, y, z })
         .extent(vk::Extent3D { width, height, depth })
         .memory(memory)
@@ -216,7 +220,10 @@ mod tests {
         assert_eq!((last.x, last.y), (31, 63));
         let beside = |a: &TileCoord, b: &TileCoord| a.y == b.y && a.x.abs_diff(b.x) < 2;
         assert!(board.windows(2).all(|w| !beside(&w[0], &w[1])));
-        assert!(board.windows(17).all(|w| w[0].x != w[16].x || w[0].y + 1 != w[16].y), "nor above each other");
+        assert!(
+            board.windows(17).all(|w| w[0].x != w[16].x || w[0].y + 1 != w[16].y),
+            "nor above each other"
+        );
         let rows = block(1024, 32);
         assert_eq!((rows[31].x, rows[31].y, rows[32].x, rows[32].y), (31, 0, 0, 1));
         assert_eq!(block(1, 32).len(), 1);

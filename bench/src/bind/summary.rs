@@ -90,11 +90,7 @@ impl Summary {
             rows: rows(&good),
             allocations: allocations(&good),
             skipped,
-            runs: kept
-                .into_iter()
-                .zip(canaries)
-                .map(|(kept, canary_ms)| Run { kept, canary_ms })
-                .collect(),
+            runs: kept.into_iter().zip(canaries).map(|(kept, canary_ms)| Run { kept, canary_ms }).collect(),
         }
     }
 
@@ -172,8 +168,7 @@ fn allocations(runs: &[&RunFigures]) -> Vec<AllocationRow> {
     let row = |bytes: u64| {
         let same = runs.iter().flat_map(|r| &r.allocated).filter(|a| a.bytes == bytes);
         let all: Vec<Allocated> = same.copied().collect();
-        let of =
-            |pick: fn(&Allocated) -> f64| Spread::of(&all.iter().map(pick).collect::<Vec<_>>());
+        let of = |pick: fn(&Allocated) -> f64| Spread::of(&all.iter().map(pick).collect::<Vec<_>>());
         Some(AllocationRow {
             bytes,
             first_us: of(|a| a.first_us)?,

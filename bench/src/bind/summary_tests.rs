@@ -21,7 +21,13 @@ fn run(canary: f64, ours: f64) -> RunFigures {
             measured("one bind of 64 KiB", "bind", None, 3.0),
             measured("one bind of 64 KiB", "unbind", None, 5.0),
         ],
-        allocated: vec![Allocated { bytes: 1 << 20, first_us: 9.0, more_us: 4.0, again_us: 2.0, free_us: 1.0 }],
+        allocated: vec![Allocated {
+            bytes: 1 << 20,
+            first_us: 9.0,
+            more_us: 4.0,
+            again_us: 2.0,
+            free_us: 1.0,
+        }],
         skipped: Vec::new(),
     };
     figures.skip("side queue", "the device has no side queue that binds");
@@ -50,7 +56,8 @@ fn the_table_has_a_line_a_work_with_units_and_what_was_left_out() {
     let text = summary().to_string();
     let line = |start: &str| text.lines().find(|l| l.starts_with(start)).unwrap_or_default();
     let compared: Vec<&str> = line("bind 4 chunks of 16 MiB").split_whitespace().collect();
-    let expected = "bind 4 chunks of 16 MiB graphics 1 4 11.0 10.0 1.00 / 1.10 / 1.20 22.0 20.0 1.00 / 1.10 / 1.20";
+    let expected =
+        "bind 4 chunks of 16 MiB graphics 1 4 11.0 10.0 1.00 / 1.10 / 1.20 22.0 20.0 1.00 / 1.10 / 1.20";
     assert!(compared.join(" ").starts_with(expected), "{text}");
     assert!(line("bind 4 chunks").ends_with("25%"), "{text}");
     let cost: Vec<&str> = line("one bind of 64 KiB").split_whitespace().collect();
