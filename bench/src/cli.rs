@@ -14,7 +14,7 @@ use crate::BENCHES;
 pub(crate) struct Cli {
     /// The bench to run (all of them when left out)
     pub(crate) name: Option<String>,
-    /// Also write the results to this file
+    /// Also add the results to this file: an array of documents, which keeps what is there
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Part of the name of the device to measure (the best one when left out)

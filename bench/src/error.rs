@@ -19,6 +19,14 @@ pub(crate) enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The JSON file holds something else than measurements.
+    #[error("{} is not a file of measurements ({why}), so nothing is added to it; name another file", path.display())]
+    NotMeasurements {
+        /// The file asked for.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
 }
 
 impl Error {
@@ -35,6 +43,18 @@ impl Error {
             }
             _ => false,
         }
+    }
+
+    /// Whether the device cannot do what was measured, by a feature or a limit.
+    pub(crate) fn is_refusal(&self) -> bool {
+        use vasa::vk::Error as VulkanError;
+        let (Self::Vulkan(error) | Self::Sparse(vasa::sparse::Error::Vulkan(error))) = self else {
+            return false;
+        };
+        matches!(
+            error,
+            VulkanError::Unsupported { .. } | VulkanError::Limit { .. } | VulkanError::Addresses(_)
+        )
     }
 }
 

@@ -9,7 +9,7 @@ mod run;
 mod summary;
 
 use serde::Serialize;
-use vasa::sparse::SparseKnobs;
+use vasa::sparse::{CommitPolicy, SparseKnobs};
 use vasa::vk::{Device, FeatureMask};
 
 use crate::Bench;
@@ -39,10 +39,30 @@ enum Variant {
     GraphicsQueue,
     /// In place, bound on another queue.
     SideQueue,
+    /// In place, bound by a worker before the frame asks, on the only queue.
+    Ahead,
+    /// The same on another queue.
+    AheadOnSideQueue,
 }
 
 impl Variant {
-    const ALL: [Self; 4] = [Self::NoGrowth, Self::RecreateAndCopy, Self::GraphicsQueue, Self::SideQueue];
+    const ALL: [Self; 6] = [
+        Self::NoGrowth,
+        Self::RecreateAndCopy,
+        Self::GraphicsQueue,
+        Self::SideQueue,
+        Self::Ahead,
+        Self::AheadOnSideQueue,
+    ];
+
+    /// Whether it is the same as another variant on a device with these queues.
+    fn is_double(self, queues: &Queues) -> bool {
+        match self {
+            Self::Ahead => queues.side,
+            Self::AheadOnSideQueue => !queues.side,
+            _ => false,
+        }
+    }
 
     fn name(self) -> &'static str {
         match self {
@@ -50,6 +70,15 @@ impl Variant {
             Self::RecreateAndCopy => "recreate + copy",
             Self::GraphicsQueue => "bind on the graphics queue",
             Self::SideQueue => "bind on the side queue",
+            Self::Ahead => "commit ahead",
+            Self::AheadOnSideQueue => "commit ahead on the side queue",
+        }
+    }
+
+    fn policy(self) -> CommitPolicy {
+        match self {
+            Self::Ahead | Self::AheadOnSideQueue => CommitPolicy::AHEAD,
+            _ => CommitPolicy::DIRECT,
         }
     }
 
@@ -61,7 +90,8 @@ impl Variant {
     }
 
     fn knobs(self) -> SparseKnobs {
-        SparseKnobs { bind_on_graphics: self == Self::GraphicsQueue, ..Default::default() }
+        // The checker is for debug builds; it would be measured too.
+        SparseKnobs { bind_on_graphics: self == Self::GraphicsQueue, check: false, ..Default::default() }
     }
 
     fn grows(self) -> bool {
@@ -71,7 +101,9 @@ impl Variant {
     /// Why a device cannot run this, if so.
     fn refused(self, queues: &Queues) -> Option<&'static str> {
         match self {
-            Self::GraphicsQueue | Self::SideQueue if !queues.growable => {
+            Self::GraphicsQueue | Self::SideQueue | Self::Ahead | Self::AheadOnSideQueue
+                if !queues.growable =>
+            {
                 Some("the device cannot bind buffers partly")
             }
             Self::GraphicsQueue if !queues.graphics_binds => Some("the graphics queue cannot bind"),
@@ -137,6 +169,11 @@ impl Plan {
         frame.is_multiple_of(self.frames_per_step)
     }
 
+    /// Addresses: more than is asked for in the end, so that nothing but the policy limits what is committed.
+    fn capacity_bytes(&self) -> u64 {
+        self.end_bytes() + 4 * self.step_bytes
+    }
+
     fn measured_frames(&self) -> u64 {
         self.steps * self.frames_per_step
     }
@@ -158,7 +195,7 @@ fn measure(context: &Context) -> Result<Outcome, Error> {
 
     let mut skipped = Vec::new();
     let mut variants = Vec::new();
-    for variant in Variant::ALL {
+    for variant in Variant::ALL.into_iter().filter(|v| !v.is_double(&queues)) {
         match variant.refused(&queues) {
             Some(reason) => skipped.push(Skipped { name: variant.name(), reason: reason.into() }),
             None => variants.push((variant, Vec::new())),
@@ -214,12 +251,13 @@ mod tests {
     #[test]
     fn variants_are_refused_by_name() {
         let refused = |queues: Queues| -> Vec<&str> {
-            Variant::ALL.into_iter().filter(|v| v.refused(&queues).is_some()).map(Variant::name).collect()
+            let all = Variant::ALL.into_iter().filter(|v| !v.is_double(&queues));
+            all.filter(|v| v.refused(&queues).is_some()).map(Variant::name).collect()
         };
         let all = Queues { growable: true, graphics_binds: true, side: true };
         assert!(refused(all).is_empty());
         assert_eq!(refused(Queues { side: false, ..all }), ["bind on the side queue"]);
         assert_eq!(refused(Queues { graphics_binds: false, ..all }), ["bind on the graphics queue"]);
-        assert_eq!(refused(Queues { growable: false, ..all }).len(), 2);
+        assert_eq!(refused(Queues { growable: false, ..all }).len(), 3);
     }
 }

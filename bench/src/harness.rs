@@ -121,6 +121,19 @@ pub(crate) fn work_buffer(device: &Arc<Device>, bytes: u64) -> Result<Buffer, Er
     Ok(Buffer::committed(device, "Bench.Work", bytes, usage, Location::Device)?)
 }
 
+/// Bytes of the canary's fill where there is no work beside it.
+pub(crate) fn canary_bytes(device: &Device) -> u64 {
+    if is_software(device) { SOFTWARE_WORK.bytes } else { CANARY_BYTES }
+}
+
+/// The buffer that such a canary fills.
+///
+/// # Errors
+/// When the device has no memory for it.
+pub(crate) fn canary_buffer(device: &Arc<Device>) -> Result<Buffer, Error> {
+    work_buffer(device, canary_bytes(device))
+}
+
 /// Finds the work that takes a GPU about `target_ms`; a software driver gets a fixed size.
 ///
 /// # Errors
@@ -138,10 +151,7 @@ pub(crate) fn calibrate(device: &Arc<Device>, target_ms: f64) -> Result<WorkSize
     // Once with the probe, once with what that says: small fills are part overhead.
     for _ in 0..2 {
         let buffer = work_buffer(device, size.bytes)?;
-        let started = Instant::now();
-        while started.elapsed() < WARM_UP {
-            clock.fill(&buffer, size.bytes)?;
-        }
+        clock.warm_up(&buffer, size.bytes)?;
         let ms = clock.median_fill(&buffer, size.bytes)?;
         size = WorkSize::of_duration(target_ms, size.bytes, ms, limit);
         drop(buffer);
@@ -166,6 +176,18 @@ impl Clock {
     pub(crate) fn new(device: &Arc<Device>) -> Result<Self, Error> {
         let pool = CommandPool::new(device, Timeline::Graphics)?;
         Ok(Self { device: device.clone(), pool, timer: PassTimer::new(device)? })
+    }
+
+    /// Fills for a while, so that clocks are up.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub(crate) fn warm_up(&mut self, buffer: &Buffer, bytes: u64) -> Result<(), Error> {
+        let started = Instant::now();
+        while started.elapsed() < WARM_UP {
+            self.fill(buffer, bytes)?;
+        }
+        Ok(())
     }
 
     /// Milliseconds of one fill, alone on the device.

@@ -7,6 +7,7 @@
 //! One file a bench; comparison crates are dependencies of this crate alone. Exit status: 0 = measured,
 //! 1 = failed (one line on stderr that starts with `error:`), 2 = wrong usage.
 
+mod bind;
 mod cli;
 mod error;
 mod growth;
@@ -32,7 +33,7 @@ pub(crate) struct Bench {
 }
 
 /// Every bench, in the order they run.
-pub(crate) const BENCHES: &[Bench] = &[growth::BENCH];
+pub(crate) const BENCHES: &[Bench] = &[growth::BENCH, bind::BENCH];
 
 fn run(cli: &Cli) -> Result<(), Error> {
     let json = cli.json.as_deref().map(JsonFile::prepare).transpose()?;
@@ -46,7 +47,7 @@ fn run(cli: &Cli) -> Result<(), Error> {
         outcomes.push((bench.name, outcome.json));
     }
     if let Some(file) = json {
-        file.write(&report::document(&facts, cli.quick, outcomes))?;
+        file.append(report::document(&facts, cli.quick, outcomes))?;
     }
     Ok(())
 }

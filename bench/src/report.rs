@@ -92,6 +92,11 @@ impl Table {
         Self { rows: vec![headings.iter().map(|h| (*h).into()).collect()] }
     }
 
+    /// Whether it has no rows beside its headings.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.len() < 2
+    }
+
     /// Adds a row; cells it lacks stay empty.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
@@ -143,7 +148,15 @@ pub(crate) fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / (1u64 << 20) as f64
 }
 
-/// A JSON file that is there complete, or not at all.
+/// Bytes in the largest unit that leaves a whole number: `16 MiB`, `64 KiB`.
+pub(crate) fn size(bytes: u64) -> String {
+    let units = [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let fits = units.into_iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
+    fits.map_or_else(|| format!("{bytes} B"), |(unit, name)| format!("{} {name}", bytes / unit))
+}
+
+/// A JSON file of measurements: an array of documents, oldest first. What is in it stays, and it is whole at any
+/// moment.
 #[derive(Debug)]
 pub(crate) struct JsonFile {
     path: PathBuf,
@@ -151,7 +164,7 @@ pub(crate) struct JsonFile {
 }
 
 impl JsonFile {
-    /// Sees to it, before minutes of measuring, that the file can be written.
+    /// Sees to it, before minutes of measuring, that the file can be written, and that what is there can be kept.
     ///
     /// # Errors
     /// When it cannot.
@@ -165,15 +178,41 @@ impl JsonFile {
         let partial = PathBuf::from(partial);
         std::fs::write(&partial, "").map_err(failed)?;
         std::fs::remove_file(&partial).map_err(failed)?;
-        Ok(Self { path: path.into(), partial })
+        let file = Self { path: path.into(), partial };
+        file.documents()?;
+        Ok(file)
     }
 
-    /// Writes the file under another name and moves it into place.
+    /// The documents that are there: none where there is no file, one where it holds a single object.
+    fn documents(&self) -> Result<Vec<Value>, Error> {
+        let text = match std::fs::read_to_string(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(source) => return Err(Error::Write { path: self.path.clone(), source }),
+        };
+        if text.trim().is_empty() {
+            return Ok(Vec::new());
+        }
+        let refused = |why: String| Error::NotMeasurements { path: self.path.clone(), why };
+        let documents = match serde_json::from_str(&text).map_err(|error| refused(error.to_string()))? {
+            Value::Array(documents) => documents,
+            document => vec![document],
+        };
+        match documents.iter().position(|document| !document["benches"].is_array()) {
+            Some(index) => Err(refused(format!("document {index} has no `benches`"))),
+            None => Ok(documents),
+        }
+    }
+
+    /// Adds a document to those that are there: writes all of them under another name and moves that into place.
     ///
     /// # Errors
-    /// When the disk is full, or the folder has gone.
-    pub(crate) fn write(&self, value: &Value) -> Result<(), Error> {
-        let written = std::fs::write(&self.partial, format!("{value:#}\n"))
+    /// When the disk is full, the folder has gone, or the file has become something else meanwhile.
+    pub(crate) fn append(&self, document: Value) -> Result<(), Error> {
+        let mut documents = self.documents()?;
+        documents.push(document);
+        let all = Value::Array(documents);
+        let written = std::fs::write(&self.partial, format!("{all:#}\n"))
             .and_then(|()| std::fs::rename(&self.partial, &self.path));
         written.map_err(|source| {
             // What is half-written is of no use; that it cannot be removed either changes nothing.
@@ -226,19 +265,56 @@ copy       778.25
     }
 
     #[test]
+    fn sizes_have_the_largest_whole_unit() {
+        let of = [64 << 10, 16 << 20, 1 << 30, 3 << 19, 100].map(size);
+        assert_eq!(of, ["64 KiB", "16 MiB", "1 GiB", "1536 KiB", "100 B"]);
+    }
+
+    fn read(path: &Path) -> Value {
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    }
+
+    #[test]
     fn a_json_file_is_whole_or_not_there() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.json");
         let file = JsonFile::prepare(&path).unwrap();
         assert!(!path.exists(), "nothing is there before there are figures");
-        file.write(&json!({ "a": 1 })).unwrap();
-        let read: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-        assert_eq!(read, json!({ "a": 1 }));
+        file.append(json!({ "benches": [1] })).unwrap();
+        assert_eq!(read(&path), json!([{ "benches": [1] }]));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no partial file is left");
 
         let missing = folder.path().join("no such folder").join("out.json");
         let error = JsonFile::prepare(&missing).unwrap_err().one_line();
         assert!(error.contains("out.json") && error.contains("folder you can write"), "{error}");
         assert!(JsonFile::prepare(folder.path()).is_err(), "a folder is no file");
+    }
+
+    #[test]
+    fn earlier_documents_stay_when_one_is_added() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.json");
+        // A single object is what earlier versions wrote.
+        std::fs::write(&path, r#"{ "benches": [1], "extra": "kept" }"#).unwrap();
+        let file = JsonFile::prepare(&path).unwrap();
+        file.append(json!({ "benches": [2] })).unwrap();
+        JsonFile::prepare(&path).unwrap().append(json!({ "benches": [3] })).unwrap();
+        let expected = json!([{ "benches": [1], "extra": "kept" }, { "benches": [2] }, { "benches": [3] }]);
+        assert_eq!(read(&path), expected);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_of_something_else_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notes.json");
+        for text in ["not JSON", "[1, 2]", r#"{ "name": "a package" }"#] {
+            std::fs::write(&path, text).unwrap();
+            let error = JsonFile::prepare(&path).unwrap_err().one_line();
+            assert!(error.contains("notes.json") && error.contains("another file"), "{error}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
+        std::fs::write(&path, "\n").unwrap();
+        assert!(JsonFile::prepare(&path).is_ok(), "an empty file holds nothing to lose");
     }
 }

@@ -29,6 +29,8 @@ pub(super) struct RunFigures {
     pub(super) data_bytes: u64,
     /// `vkQueueBindSparse` calls during the measured frames.
     pub(super) bind_calls: u64,
+    /// Those of them that a worker made ahead of need.
+    pub(super) bind_calls_ahead: u64,
     /// Frames whose submission had to wait for a bind that was not done yet.
     pub(super) frames_waited: u64,
 }
@@ -60,7 +62,10 @@ pub(super) fn run(
 
     let mut data = GrowableBuffer::new(
         &sparse,
-        &GrowableDesc::new("Bench.Data", plan.end_bytes(), usage(&device, plan)),
+        &GrowableDesc {
+            policy: variant.policy(),
+            ..GrowableDesc::new("Bench.Data", plan.capacity_bytes(), usage(&device, plan))
+        },
     )?;
     data.commit(plan.start_bytes)?;
     sparse.flush(None)?;
@@ -96,13 +101,14 @@ pub(super) fn run(
         peak_memory_bytes: device.object_counts().peak_memory_bytes.saturating_sub(before),
         data_bytes: scene.data_bytes,
         bind_calls: stats.bind_calls - stats_before.bind_calls,
+        bind_calls_ahead: stats.bind_calls_ahead - stats_before.bind_calls_ahead,
         frames_waited: stats.frames_waited - stats_before.frames_waited,
     })
 }
 
 /// A storage buffer, as a scene's data is; where descriptors cannot reach that far, a vertex buffer.
 fn usage(device: &Device, plan: &Plan) -> BufferUsageFlags {
-    if device.capabilities().limits.max_storage_buffer_range >= plan.end_bytes() {
+    if device.capabilities().limits.max_storage_buffer_range >= plan.capacity_bytes() {
         BufferUsageFlags::STORAGE_BUFFER
     } else {
         BufferUsageFlags::VERTEX_BUFFER

@@ -20,6 +20,7 @@ struct Run {
     grow_call_us: Option<CallTimes>,
     peak_memory_bytes: u64,
     bind_calls: u64,
+    bind_calls_ahead: u64,
     frames_waited: u64,
 }
 
@@ -43,6 +44,10 @@ struct Row {
     data_bytes: u64,
     /// Peak memory as a multiple of the data.
     peak_over_data: Option<f64>,
+    /// Frames of a run that waited for a bind.
+    frames_waited: Option<Spread>,
+    /// Bind calls of a run that a worker made.
+    bind_calls_ahead: Option<Spread>,
     each_run: Vec<Run>,
 }
 
@@ -81,8 +86,8 @@ impl Summary {
             variants.iter().flat_map(|(_, runs)| runs).map(|r| r.canary_ms.clone()).collect();
         let canary_ms = stats::median(&canaries.concat());
         let mut kept = stats::steady(&canaries, CANARY_TOLERANCE).into_iter();
-        // The side queue is what the engine takes where there is one.
-        let ours = [Variant::SideQueue, Variant::GraphicsQueue]
+        // Committing ahead is what the engine's own buffers do, on the side queue where there is one.
+        let ours = [Variant::AheadOnSideQueue, Variant::Ahead, Variant::SideQueue, Variant::GraphicsQueue]
             .into_iter()
             .find(|ours| variants.iter().any(|(v, _)| v == ours))
             .map(Variant::name);
@@ -138,11 +143,14 @@ fn row(name: &'static str, ours: bool, runs: &[RunFigures], kept: &[bool]) -> Ro
             grow_call_us: CallTimes::of(&run.grow_us),
             peak_memory_bytes: run.peak_memory_bytes,
             bind_calls: run.bind_calls,
+            bind_calls_ahead: run.bind_calls_ahead,
             frames_waited: run.frames_waited,
         })
         .collect();
     let good = || runs.iter().zip(kept).filter(|(_, kept)| **kept).map(|(run, _)| run);
     let frames: Vec<FrameTimes> = each_run.iter().filter(|r| r.kept).filter_map(|r| r.frame_ms).collect();
+    let count =
+        |of: fn(&RunFigures) -> u64| Spread::of(&good().map(|run| of(run) as f64).collect::<Vec<_>>());
     let calls: Vec<f64> = good().flat_map(|r| r.grow_us.iter().copied()).collect();
     // Accounting does not depend on the clock, so runs thrown away count too.
     let peak_memory_bytes = runs.iter().map(|r| r.peak_memory_bytes).max();
@@ -159,6 +167,8 @@ fn row(name: &'static str, ours: bool, runs: &[RunFigures], kept: &[bool]) -> Ro
         peak_memory_bytes,
         data_bytes,
         peak_over_data: peak_memory_bytes.filter(|_| data_bytes > 0).map(|p| p as f64 / data_bytes as f64),
+        frames_waited: count(|run| run.frames_waited),
+        bind_calls_ahead: count(|run| run.bind_calls_ahead),
         each_run,
     }
 }
@@ -218,7 +228,7 @@ impl fmt::Display for Summary {
         }
         writeln!(
             f,
-            "over no growth: p99 less the p99 without growth of the run beside it. peak: own accounting, x data = as a multiple of the data. three figures: min / median / max over runs."
+            "over no growth: p99 less the p99 without growth of the run beside it. peak: own accounting, x data = as a multiple of the data. waited: frames of a run that waited for a bind. ahead: bind calls of a run made by the worker. three figures: min / median / max over runs."
         )
     }
 }
@@ -237,6 +247,8 @@ impl Summary {
             "max",
             "peak, MiB",
             "x data",
+            "waited",
+            "ahead",
             "runs",
         ]);
         for row in &self.rows {
@@ -253,6 +265,8 @@ impl Summary {
                 figure(call.map(|c| c.max), 1),
                 figure(row.peak_memory_bytes.map(mebibytes), 1),
                 figure(row.peak_over_data, 2),
+                figure(row.frames_waited.map(|s| s.median), 0),
+                figure(row.bind_calls_ahead.map(|s| s.median), 0),
                 row.runs.to_string(),
             ]);
         }

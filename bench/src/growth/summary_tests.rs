@@ -14,7 +14,8 @@ fn run(canary: f64, slowest: f64, grow_us: &[f64], peak_mib: u64, data_mib: u64)
         peak_memory_bytes: peak_mib * MIB,
         data_bytes: data_mib * MIB,
         bind_calls: grow_us.len() as u64,
-        frames_waited: 0,
+        bind_calls_ahead: 0,
+        frames_waited: 3,
     }
 }
 
@@ -85,6 +86,7 @@ fn json_has_its_keys() {
     assert_eq!(variant["peak_memory_bytes"], 240 * MIB);
     assert_eq!(variant["runs"], 2);
     assert_eq!(variant["each_run"][0]["kept"], true);
+    assert_eq!(variant["frames_waited"]["median"], 3.0);
     assert!(json["variants"][0]["grow_call_us"].is_null());
 }
 

@@ -26,8 +26,9 @@ use crate::vk::{self, Buffer, Point, Timeline};
 /// Frames that a buffer waits before the worker tries again where there was no memory.
 const BACK_OFF: u64 = 60;
 
+/// A buffer that wants to be committed ahead.
 #[derive(Debug)]
-struct Job {
+pub(super) struct Job {
     id: u64,
     shelf: Weak<Shelf>,
     buffer: Weak<Buffer>,
@@ -59,7 +60,11 @@ impl Worker {
 
     /// Asks for a buffer to be committed up to what its state wants.
     pub(super) fn ask(&self, id: u64, shelf: &Arc<Shelf>, buffer: &Arc<Buffer>, memory_type: u32) {
-        let job = Job { id, shelf: Arc::downgrade(shelf), buffer: Arc::downgrade(buffer), memory_type };
+        self.send(Job { id, shelf: Arc::downgrade(shelf), buffer: Arc::downgrade(buffer), memory_type });
+    }
+
+    /// Hands a job to the thread.
+    pub(super) fn send(&self, job: Job) {
         let mut running = self.lock();
         if running.is_none() {
             *running = self.start();
@@ -99,7 +104,7 @@ fn run(core: &Core, received: &Receiver<Job>) {
     while let Ok(first) = received.recv() {
         // What was asked for meanwhile goes into the same call.
         let jobs: Vec<Job> = std::iter::once(first).chain(received.try_iter()).collect();
-        let mut carried: Vec<Carried> = jobs.iter().filter_map(|job| pick_up(core, job)).collect();
+        let mut carried: Vec<Carried> = jobs.into_iter().filter_map(|job| pick_up(core, job)).collect();
         carried.retain_mut(|c| match c.allocate(core) {
             Ok(()) => true,
             Err(error) => {
@@ -134,13 +139,17 @@ struct Carried {
 }
 
 /// Plans from the state, and keeps others from moving the watermark.
-fn pick_up(core: &Core, job: &Job) -> Option<Carried> {
+fn pick_up(core: &Core, job: Job) -> Option<Carried> {
     let (shelf, buffer) = (job.shelf.upgrade()?, job.buffer.upgrade()?);
-    let inner = core.lock();
+    let mut inner = core.lock();
+    // A commit that waits for the flush moves the line itself; the flush hands the job back.
+    if inner.has_work(job.id) {
+        inner.deferred.push(job);
+        return None;
+    }
     let mut state = shelf.state();
     let wanted = std::mem::take(&mut state.ahead.wanted_tiles);
-    // A commit that waits for the flush moves the line itself; the buffer asks again afterwards.
-    if inner.has_work(job.id) || wanted <= state.watermark.committed_tiles() {
+    if wanted <= state.watermark.committed_tiles() {
         return None;
     }
     let tile = state.watermark.layout().tile_bytes();

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! The headroom is what a frame took at once lately, as often as frames grow while binds are under way; it is at least
-//! one chunk. A buffer that has stopped growing needs none. Pure: a frame is a number.
+//! one chunk. What a buffer starts with says nothing about how it will grow, so it is no step; and a buffer that has stopped
+//! growing needs none. Pure: a frame is a number.
 
 use std::collections::VecDeque;
 
@@ -34,11 +35,15 @@ impl GrowthPredictor {
         Self { chunk_bytes, grown: VecDeque::new(), requested: 0, last_growth: None, latency_frames: 1 }
     }
 
-    /// Bytes requested in a frame (never falling). Growth is what passes the highest request so far; a request that
-    /// fell starts anew from there.
+    /// Bytes requested in a frame (never falling). Growth is what passes the last request; the first one of all is where
+    /// the buffer starts.
     pub fn record(&mut self, frame: u64, requested: u64) {
         let grown = requested.saturating_sub(self.requested);
         self.requested = requested;
+        if grown > 0 && self.last_growth.is_none() {
+            self.last_growth = Some(frame);
+            return;
+        }
         // Frames never fall; where one does, the window starts anew.
         if self.grown.back().is_some_and(|(at, _)| *at > frame) {
             self.grown.clear();
@@ -86,14 +91,20 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    #[test]
-    fn the_worked_example() {
+    /// 16 MiB more in every tenth frame, from 16 MiB in frame 0 to 160 MiB in frame 90.
+    fn growing() -> GrowthPredictor {
         let mut p = GrowthPredictor::new(16 * MIB);
-        assert_eq!(p.headroom(0), 0, "nothing is known");
         for frame in (0..100).step_by(10) {
             p.record(frame, (frame / 10 + 1) * 16 * MIB);
             assert_eq!(p.headroom(frame), 16 * MIB, "a chunk every ten frames: one is enough");
         }
+        p
+    }
+
+    #[test]
+    fn the_worked_example() {
+        assert_eq!(GrowthPredictor::new(16 * MIB).headroom(0), 0, "nothing is known");
+        let mut p = growing();
         p.bound_after(40);
         assert_eq!(p.headroom(91), 144 * MIB, "eight growths in twice forty frames, and the next one");
         for _ in 0..50 {
@@ -101,6 +112,17 @@ mod tests {
         }
         assert_eq!(p.headroom(91), 16 * MIB);
         assert_eq!(p.headroom(90 + PATIENCE), 0, "it has stopped");
+    }
+
+    #[test]
+    fn where_a_buffer_starts_is_no_step() {
+        let mut p = GrowthPredictor::new(16 * MIB);
+        p.record(0, 1024 * MIB);
+        assert_eq!(p.headroom(0), 16 * MIB, "not a second GiB");
+        p.record(10, 1040 * MIB);
+        assert_eq!(p.headroom(10), 16 * MIB);
+        p.record(20, 1240 * MIB);
+        assert_eq!(p.headroom(20), 208 * MIB, "but a step of 200 may come again");
     }
 
     proptest! {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-use super::ahead::Worker;
+use super::ahead::{Job, Worker};
 use super::check::Checker;
 use super::chunk::{Chunk, ChunkCache, allocate};
 use super::error::Result;
@@ -67,6 +67,8 @@ pub(super) struct Inner {
     pub(super) latency: Latency,
     pub(super) remapper: Remapper,
     pub(super) counts: HashMap<u64, BindCounts>,
+    /// Jobs of the worker that wait for the next flush to have moved their buffers.
+    pub(super) deferred: Vec<Job>,
     said_fallback: bool,
 }
 
@@ -99,6 +101,7 @@ impl SparseMemory {
             latency: Latency::default(),
             remapper: Remapper::default(),
             counts: HashMap::new(),
+            deferred: Vec::new(),
             said_fallback: false,
         };
         let core = Arc::new(Core {

@@ -5,6 +5,7 @@
 //! in the clocks.
 
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use ash::vk;
 
@@ -104,6 +105,17 @@ impl Device {
         self.queue_plan().sparse.is_some_and(|sparse| sparse != self.queue_plan().graphics)
     }
 
+    /// The raw queue that binds go to and its family; `None` where nothing binds. Its host access must not overlap the
+    /// engine's calls.
+    pub fn raw_sparse_queue(&self) -> Option<(vk::Queue, u32)> {
+        self.queues.sparse.as_ref().map(|queue| (queue.raw, queue.family))
+    }
+
+    /// Time spent inside `vkQueueBindSparse` so far, all calls of all threads together: what of a bind is the driver's.
+    pub fn bind_driver_time(&self) -> Duration {
+        Duration::from_nanos(self.counters.bind_ns.load(Ordering::Relaxed))
+    }
+
     /// [`Device::bind_sparse_batches`], for those who wait for all of it: the moment when the last batch is done, `None`
     /// when there was nothing to bind.
     ///
@@ -197,11 +209,13 @@ impl Device {
                 info
             })
             .collect();
+        let started = Instant::now();
         // SAFETY: all arrays are locals that outlive the call; the queue lock is held; resources are reserved ones
         // of this device (checked above), and their memory is kept by the caller's chunks until the retire queue
         // has passed the bind timeline.
-        unsafe { self.raw.queue_bind_sparse(queue.raw, &infos, vk::Fence::null()) }
-            .map_err(|r| self.noticed(Error::of("vkQueueBindSparse")(r)))?;
+        let bound = unsafe { self.raw.queue_bind_sparse(queue.raw, &infos, vk::Fence::null()) };
+        self.counters.bind_ns.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        bound.map_err(|r| self.noticed(Error::of("vkQueueBindSparse")(r)))?;
         let mut clocks = self.clocks();
         notes.iter().for_each(|(point, waits)| clocks.note(*point, waits));
         drop(clocks);

@@ -29,6 +29,8 @@ pub(super) struct Counters {
     bytes: AtomicU64,
     peak: AtomicU64,
     heaps: Vec<AtomicU64>,
+    /// Nanoseconds inside `vkQueueBindSparse`.
+    pub(super) bind_ns: AtomicU64,
 }
 
 impl Counters {
@@ -40,6 +42,7 @@ impl Counters {
             bytes: AtomicU64::new(0),
             peak: AtomicU64::new(0),
             heaps: (0..heaps).map(|_| AtomicU64::new(0)).collect(),
+            bind_ns: AtomicU64::new(0),
         }
     }
 
