@@ -25,6 +25,7 @@ pub mod pattern;
 pub mod random;
 pub mod scenes;
 pub mod settings;
+pub mod zoo;
 
 pub use harness::{Harness, on_device};
 

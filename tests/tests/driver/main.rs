@@ -7,6 +7,7 @@ mod batching;
 mod cache;
 mod chunks;
 mod contents;
+mod defragmentation;
 mod embedding;
 mod faults;
 mod frames;
