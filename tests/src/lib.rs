@@ -19,6 +19,7 @@ pub mod growable;
 pub mod harness;
 pub mod hooks;
 pub mod images;
+pub mod injected;
 pub mod invented;
 pub mod paged;
 pub mod pattern;

@@ -13,6 +13,7 @@ mod faults;
 mod frames;
 mod golden;
 mod growth;
+mod injected_faults;
 mod lifetime;
 mod limits;
 mod ordering;
