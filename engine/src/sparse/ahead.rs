@@ -137,6 +137,10 @@ fn pick_up(core: &Core, job: &Job) -> Option<Carried> {
     let (shelf, buffer) = (job.shelf.upgrade()?, job.buffer.upgrade()?);
     let inner = core.lock();
     let mut state = shelf.state();
+    if state.ahead.in_flight {
+        // Carried already by this very call, and asked for once more since: that request is on its way.
+        return None;
+    }
     let wanted = std::mem::take(&mut state.ahead.wanted_tiles);
     // A commit that waits for the flush moves the line itself; the buffer asks again afterwards.
     if inner.has_work(job.id) || wanted <= state.watermark.committed_tiles() {
