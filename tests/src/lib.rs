@@ -19,12 +19,14 @@ pub mod growable;
 pub mod harness;
 pub mod hooks;
 pub mod images;
+pub mod injected;
 pub mod invented;
 pub mod paged;
 pub mod pattern;
 pub mod random;
 pub mod scenes;
 pub mod settings;
+pub mod zoo;
 
 pub use harness::{Harness, on_device};
 

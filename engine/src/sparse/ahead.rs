@@ -148,6 +148,10 @@ fn pick_up(core: &Core, job: Job) -> Option<Carried> {
         return None;
     }
     let mut state = shelf.state();
+    if state.ahead.in_flight {
+        // Carried already by this very call, and asked for once more since: that request is on its way.
+        return None;
+    }
     let wanted = std::mem::take(&mut state.ahead.wanted_tiles);
     if wanted <= state.watermark.committed_tiles() {
         return None;

@@ -70,7 +70,7 @@ impl SparseMemory {
         profiling::scope!("CommitReservedResource");
         let shared = &self.shared;
         let mut inner = shared.lock();
-        shared.continue_remapping(&mut inner)?;
+        shared.continue_remapping(&mut inner);
         let work = std::mem::take(&mut inner.work);
         // The worker waits for nothing but the lock that is held here.
         inner.deferred.drain(..).for_each(|job| shared.worker.send(job));
@@ -84,7 +84,7 @@ impl SparseMemory {
                 done.last().into_iter().for_each(|point| inner.need(point));
             }
             Err(error) => {
-                inner.remapping_refused();
+                inner.remapping_refused(&shared.device);
                 // What a resource cannot do without, and commands of what was bound before, are tried again.
                 let (kept, refused) = work.into_iter().partition(|w| w.is_bound || w.retries);
                 inner.work = kept;
@@ -260,15 +260,18 @@ impl Core {
         waits: &[Point],
         record: impl FnOnce(&mut CommandEncoder),
     ) -> vk::Result<Point> {
-        let mut pool = match inner.copies.take() {
-            Some(pool) => pool,
+        let is_done = |(_, last): &(CommandPool, Point)| self.device.reached(*last).unwrap_or(true);
+        let ready = inner.copies.iter().position(is_done);
+        let mut pool = match ready {
+            Some(ready) => inner.copies.swap_remove(ready).0,
+            // No pool is waited for: the frame goes on.
             None => CommandPool::new(&self.device, Timeline::Graphics)?,
         };
         pool.reset()?;
         let mut encoder = pool.begin("CommitReservedResource")?;
         record(&mut encoder);
         let point = self.device.submit(Timeline::Graphics, vec![encoder.finish()?], waits)?;
-        inner.copies = Some(pool);
+        inner.copies.push((pool, point));
         Ok(point)
     }
 }

@@ -61,7 +61,8 @@ pub(super) struct Inner {
     pub(super) stats: SparseStats,
     pub(super) work: Vec<Work>,
     pub(super) calls_this_frame: u64,
-    pub(super) copies: Option<CommandPool>,
+    /// Command pools with the moment that each was last submitted for.
+    pub(super) copies: Vec<(CommandPool, Point)>,
     /// The last bind that the next flush has to tell of.
     pub(super) needed: Option<Point>,
     pub(super) latency: Latency,
@@ -96,7 +97,7 @@ impl SparseMemory {
             stats,
             work: Vec::new(),
             calls_this_frame: 0,
-            copies: None,
+            copies: Vec::new(),
             needed: None,
             latency: Latency::default(),
             remapper: Remapper::default(),

@@ -49,7 +49,7 @@ pub(super) struct Pool {
 #[derive(Debug, Default)]
 pub(super) struct Pools {
     pub(super) pools: Vec<Pool>,
-    /// Pages of dropped resources, until the GPU is done with those.
+    /// Pages of dropped resources and of moves that were given up, until the GPU is done with those.
     resting: Vec<(RetireToken, usize, Vec<PageRef>)>,
     dummies: Vec<Arc<Chunk>>,
 }
@@ -134,10 +134,17 @@ impl Pools {
         self.resting.retain(|(token, pool, pages)| {
             let passed = token.is_passed();
             if let Some(pool) = pools.get_mut(*pool).filter(|_| passed) {
-                pages.iter().for_each(|page| free(&mut pool.pages, *page));
+                pages.iter().for_each(|page| wake_page(&mut pool.pages, *page));
             }
             !passed
         });
+    }
+
+    /// Keeps pages from everybody until nothing submitted so far runs any more.
+    pub(super) fn rest(&mut self, device: &Device, pool: usize, pages: Vec<PageRef>) {
+        if !pages.is_empty() {
+            self.resting.push((device.retire_token(), pool, pages));
+        }
     }
 
     /// A page that stands in for unbound tiles on drivers that must not unbind.
@@ -162,6 +169,13 @@ impl Pools {
 fn free(pages: &mut PagePool, page: PageRef) {
     if let Err(error) = pages.free(page) {
         log::error!("{error}");
+    }
+}
+
+/// Frees a page that rested: of a dropped resource, or the target of a move that was given up.
+fn wake_page(pages: &mut PagePool, page: PageRef) {
+    if pages.release(page).is_err() {
+        free(pages, page);
     }
 }
 
@@ -445,7 +459,7 @@ impl PagedShelf {
         pages.append(&mut state.kept);
         // Given up since the last flush and never unbound.
         pages.extend(state.changes.drain(..).filter_map(|change| change.before));
-        pools.resting.push((device.retire_token(), self.pool, pages));
+        pools.rest(device, self.pool, pages);
     }
 }
 

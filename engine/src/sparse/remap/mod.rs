@@ -13,21 +13,30 @@
 //!
 //! Mip tails and metadata never move: a tail cannot be aliased. A tile that its owner unmapped or replaced in between is
 //! left alone.
+//!
+//! Nobody depends on a step: one that fails (no addresses for a twin, a copy that cannot be submitted, a refused bind) is
+//! given up and tried again some flushes later. Its targets are nobody's until the GPU is done with the copies to them.
+//!
+//! `copy.rs`: the copies.
+
+mod copy;
 
 use std::sync::Arc;
 
-use ash::vk::{BufferUsageFlags, ImageLayout};
+use ash::vk::BufferUsageFlags;
 
 use super::batch::{Phase, Place, Request};
-use super::error::Result;
-use super::flush::{ALL, TRANSFER};
 use super::memory::{Core, Inner, SparseMemory};
 use super::paged::PagedShelf;
 use super::pages::{self, BegunMoves, DefragOptions, PageAfter, PageMove};
-use super::resource::{Command, Resource, Target, Work};
+use super::resource::{Resource, Target, Work};
 use super::shadow::{Kind, ResourceDesc};
-use super::tiles::TileLocation;
-use crate::vk::{Buffer, BufferCopy, CommandEncoder, Image, ImageRegion, Point, SparseImage, Timeline};
+use crate::vk::{self, Buffer, Device, Image, Point, SparseImage, Timeline};
+
+/// The most pages that one step moves, whatever the budget: a twin of buffers has addresses for all of them.
+const MOST_PAGES: u32 = 4096;
+/// Flushes without a step after one that failed.
+const BACK_OFF: u32 = 60;
 
 /// How eagerly pages are moved together.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -90,6 +99,8 @@ struct Step {
     pool: usize,
     begun: BegunMoves,
     moves: Vec<Move>,
+    /// Moves whose owner did something else in between: only their twins are left to unbind.
+    gone: Vec<Move>,
 }
 
 #[derive(Debug, Default)]
@@ -113,6 +124,8 @@ pub(super) struct Remapper {
     next_pool: usize,
     /// Twins of this run, by the resource that they serve (buffers by pool).
     twins: Vec<(TwinOf, Arc<Twin>)>,
+    /// Flushes to let pass before the next step.
+    rest: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,14 +139,17 @@ impl SparseMemory {
     /// resources whose tiles come and go one by one have pages that move, and only where the device has
     /// `sparseResidencyAliased`. Call [`SparseMemory::flush`] each frame, also when nothing else is to be bound.
     pub fn set_defragmentation(&self, knobs: Option<Defragmentation>) {
-        self.shared.lock().remapper.knobs = knobs;
+        let mut inner = self.shared.lock();
+        inner.remapper.knobs = knobs;
+        inner.remapper.rest = 0;
     }
 
-    /// Whether a step is under way or there is more to gain.
+    /// Whether a step is under way or there is more to gain. Not while it rests after a step that failed.
     pub fn is_defragmenting(&self) -> bool {
         let inner = self.shared.lock();
-        let Some(knobs) = inner.remapper.knobs else {
-            return !matches!(inner.remapper.state, State::Idle);
+        let under_way = !matches!(inner.remapper.state, State::Idle);
+        let Some(knobs) = inner.remapper.knobs.filter(|_| inner.remapper.rest == 0) else {
+            return under_way;
         };
         let options = DefragOptions { max_fill_of_source: knobs.max_fill };
         let gains = inner
@@ -141,87 +157,89 @@ impl SparseMemory {
             .pools
             .iter()
             .any(|pool| pool.key.movable && !pages::plan(&pool.pages, 1, options).is_empty());
-        gains || !matches!(inner.remapper.state, State::Idle)
+        gains || under_way
     }
 }
 
 impl Core {
     /// The part of a step that comes before the bind call of a flush.
-    pub(super) fn continue_remapping(&self, inner: &mut Inner) -> Result<()> {
+    pub(super) fn continue_remapping(&self, inner: &mut Inner) {
         match std::mem::take(&mut inner.remapper.state) {
             State::Staged(step, bound) => self.copy_and_rebind(inner, step, bound),
             // The flush before never got to its bind call.
-            State::Staging(step) | State::Remapping(step) => {
-                abandon(inner, step, PageAfter::Free);
-                Ok(())
-            }
+            State::Staging(step) | State::Remapping(step) => abandon(&self.device, inner, step),
             State::Idle => self.stage(inner),
         }
     }
 
     /// Plans a step and binds its targets to twins.
-    fn stage(&self, inner: &mut Inner) -> Result<()> {
-        let Some(knobs) = inner.remapper.knobs else {
-            inner.remapper.twins.clear();
-            return Ok(());
-        };
+    fn stage(&self, inner: &mut Inner) {
+        let Some(knobs) = inner.remapper.knobs else { return inner.remapper.twins.clear() };
+        if inner.remapper.rest > 0 {
+            inner.remapper.rest -= 1;
+            return;
+        }
         let count = inner.pools.pools.len();
         for turn in 0..count {
             let pool = (inner.remapper.next_pool + turn) % count;
-            if self.stage_pool(inner, pool, knobs)? {
+            if self.stage_pool(inner, pool, knobs) {
                 inner.remapper.next_pool = pool;
-                return Ok(());
+                return;
             }
         }
         // Nothing to gain: twins hold addresses, so they go until there is.
         inner.remapper.twins.clear();
-        Ok(())
     }
 
-    fn stage_pool(&self, inner: &mut Inner, index: usize, knobs: Defragmentation) -> Result<bool> {
+    /// Whether there was something to do in this pool.
+    fn stage_pool(&self, inner: &mut Inner, index: usize, knobs: Defragmentation) -> bool {
         let pool = &mut inner.pools.pools[index];
         if !pool.key.movable {
-            return Ok(false);
+            return false;
         }
         let budget = u32::try_from(knobs.bytes_per_frame / pool.key.tile_bytes.max(1)).unwrap_or(u32::MAX);
         let options = DefragOptions { max_fill_of_source: knobs.max_fill };
-        let plan = pages::plan(&pool.pages, budget.max(1), options);
+        let plan = pages::plan(&pool.pages, budget.clamp(1, MOST_PAGES), options);
         if plan.is_empty() {
-            return Ok(false);
+            return false;
         }
         let begun = match pool.pages.apply_begin(&plan) {
             Ok(begun) => begun,
             Err(error) => {
                 log::error!("defragmentation: {error}");
-                return Ok(false);
+                return false;
             }
         };
-        let mut step = Step { pool: index, begun, moves: Vec::new() };
+        let mut step = Step { pool: index, begun, moves: Vec::new(), gone: Vec::new() };
         let planned: Vec<PageMove> = step.begun.moves().to_vec();
-        for (slot, page) in planned.into_iter().enumerate() {
-            match self.prepare(inner, index, page, slot as u64, u64::from(budget.max(1))) {
+        let slots = (planned.len() as u64).next_power_of_two();
+        for (slot, page) in (0..).zip(planned) {
+            match self.prepare(inner, index, page, slot, slots) {
                 Ok(Some(prepared)) => step.moves.push(prepared),
                 // Its owner is being dropped or replaced: not this time.
-                Ok(None) => cancel(inner, index, &page, PageAfter::Free),
+                Ok(None) => cancel(inner, index, &page),
                 Err(error) => {
-                    abandon(inner, step, PageAfter::Free);
-                    return Err(error);
+                    log::warn!("no defragmentation for some frames: {error}");
+                    abandon(&self.device, inner, step);
+                    return true;
                 }
             }
+        }
+        if step.moves.is_empty() {
+            return false;
         }
         for Move { page, twin, twin_place, .. } in &step.moves {
             let Some((chunk, _)) = inner.pools.pools[index].place(page.to) else { continue };
             let memory = inner.pools.pools[index].memory(page.to);
             let request = Request { resource: twin.id, place: *twin_place, memory, phase: Phase::Growth };
-            let resource: Arc<dyn Resource> = twin.clone();
-            let mut work = Work::new(twin.id, Arc::downgrade(&resource), twin.target.clone());
+            let mut work = twin.work();
             work.requests.push(request);
             work.chunks.push(chunk);
             inner.work.push(work);
         }
         log::debug!("{plan}");
         inner.remapper.state = State::Staging(step);
-        Ok(true)
+        true
     }
 
     /// The owner of a move and a twin to copy through; `None` when the owner is gone.
@@ -232,7 +250,7 @@ impl Core {
         page: PageMove,
         slot: u64,
         slots: u64,
-    ) -> Result<Option<Move>> {
+    ) -> vk::Result<Option<Move>> {
         let Some(owner) = find_owner(inner, page.owner.resource) else { return Ok(None) };
         if owner.page(page.owner.tile) != Some(page.from) {
             return Ok(None);
@@ -249,7 +267,7 @@ impl Core {
     }
 
     /// The twin that serves an owner, made when first needed.
-    fn twin(&self, inner: &mut Inner, pool: usize, owner: &PagedShelf, slots: u64) -> Result<Arc<Twin>> {
+    fn twin(&self, inner: &mut Inner, pool: usize, owner: &PagedShelf, slots: u64) -> vk::Result<Arc<Twin>> {
         let of = match owner.target {
             Target::Buffer(_) => TwinOf::Pool(pool),
             Target::Image(_) => TwinOf::Image(owner.id),
@@ -281,67 +299,59 @@ impl Core {
         let desc = ResourceDesc { name, kind, bytes, tile_bytes, aliased: true, tails: Vec::new() };
         self.checker.add_resource(id, desc, owner.layout.clone());
         let twin = Arc::new(Twin { id, target, checker: self.checker.clone() });
-        if let Target::Image(_) = twin.target {
-            let resource: Arc<dyn Resource> = twin.clone();
-            let mut work = Work::new(id, Arc::downgrade(&resource), twin.target.clone());
-            work.is_bound = true;
-            work.commands.push(Command::Layout(ImageLayout::GENERAL));
-            inner.work.push(work);
-        }
         inner.remapper.twins.retain(|(t, _)| *t != of);
         inner.remapper.twins.push((of, twin.clone()));
         Ok(twin)
     }
 
     /// Copies what is staged and rebinds it.
-    fn copy_and_rebind(&self, inner: &mut Inner, mut step: Step, bound: Point) -> Result<()> {
+    fn copy_and_rebind(&self, inner: &mut Inner, mut step: Step, bound: Point) {
         let pool = step.pool;
-        let (kept, gone): (Vec<Move>, Vec<Move>) = std::mem::take(&mut step.moves)
-            .into_iter()
-            .partition(|m| m.owner.page(m.page.owner.tile) == Some(m.page.from));
-        gone.iter().for_each(|m| cancel(inner, pool, &m.page, PageAfter::Free));
-        if !kept.is_empty() {
+        let stays = |m: &Move| m.owner.page(m.page.owner.tile) == Some(m.page.from);
+        let (moves, gone) = std::mem::take(&mut step.moves).into_iter().partition(stays);
+        (step.moves, step.gone) = (moves, gone);
+        if !step.moves.is_empty() {
             let uploads = self.device.submitted(Timeline::Transfer);
-            let copied = self.submit_now(inner, &[bound, uploads], |encoder| record(encoder, &kept));
-            match copied {
-                Ok(point) => {
-                    for m in &kept {
-                        let bytes = m.page.owner.tile * m.owner.tile_bytes;
-                        self.checker.declare_use(m.owner.id, bytes..bytes + m.owner.tile_bytes, point);
-                    }
-                }
+            let copied =
+                self.submit_now(inner, &[bound, uploads], |encoder| copy::record(encoder, &step.moves));
+            let point = match copied {
+                Ok(point) => point,
                 Err(error) => {
-                    step.moves = kept;
-                    abandon(inner, step, PageAfter::Free);
-                    return Err(error.into());
+                    log::warn!("no defragmentation for some frames: {error}");
+                    return abandon(&self.device, inner, step);
                 }
+            };
+            for m in &step.moves {
+                let bytes = m.page.owner.tile * m.owner.tile_bytes;
+                self.checker.declare_use(m.owner.id, bytes..bytes + m.owner.tile_bytes, point);
             }
         }
-        // What was cancelled is unbound from its twin as well.
-        for m in kept.iter().chain(&gone) {
-            self.queue_rebind(inner, pool, m, kept.iter().any(|k| k.page == m.page));
-        }
-        step.moves = kept;
-        inner.remapper.state = State::Remapping(step);
-        Ok(())
-    }
-
-    fn queue_rebind(&self, inner: &mut Inner, pool: usize, m: &Move, rebinds: bool) {
-        let place = inner.pools.pools[pool].place(m.page.to);
-        let memory = inner.pools.pools[pool].memory(m.page.to);
-        let request = m.owner.request(m.page.owner.tile, memory, Phase::Shrink);
-        if let (true, Some(request), Some((chunk, _))) = (rebinds, request, place) {
+        for m in &step.moves {
+            let place = inner.pools.pools[pool].place(m.page.to);
+            let memory = inner.pools.pools[pool].memory(m.page.to);
+            let request = m.owner.request(m.page.owner.tile, memory, Phase::Shrink);
+            let (Some(request), Some((chunk, _))) = (request, place) else { continue };
             let resource: Arc<dyn Resource> = m.owner.clone();
             let mut work = Work::new(m.owner.id, Arc::downgrade(&resource), m.owner.target.clone());
             work.requests.push(request);
             work.chunks.push(chunk);
             inner.work.push(work);
         }
-        let resource: Arc<dyn Resource> = m.twin.clone();
-        let mut work = Work::new(m.twin.id, Arc::downgrade(&resource), m.twin.target.clone());
-        let unbind = Request { resource: m.twin.id, place: m.twin_place, memory: None, phase: Phase::Shrink };
-        work.requests.push(unbind);
-        inner.work.push(work);
+        for m in step.moves.iter().chain(&step.gone) {
+            let (resource, place) = (m.twin.id, m.twin_place);
+            let mut work = m.twin.work();
+            work.requests.push(Request { resource, place, memory: None, phase: Phase::Shrink });
+            inner.work.push(work);
+        }
+        inner.remapper.state = State::Remapping(step);
+    }
+}
+
+impl Twin {
+    /// Nothing yet, for the next flush.
+    fn work(self: &Arc<Self>) -> Work {
+        let resource: Arc<dyn Resource> = self.clone();
+        Work::new(self.id, Arc::downgrade(&resource), self.target.clone())
     }
 }
 
@@ -356,14 +366,15 @@ impl Inner {
     }
 
     /// The bind call of a flush was refused: everything is where it was.
-    pub(super) fn remapping_refused(&mut self) {
+    pub(super) fn remapping_refused(&mut self, device: &Device) {
         match std::mem::take(&mut self.remapper.state) {
-            State::Staging(step) | State::Remapping(step) => abandon(self, step, PageAfter::Free),
+            State::Staging(step) | State::Remapping(step) => abandon(device, self, step),
             state => self.remapper.state = state,
         }
     }
 
     fn finish(&mut self, step: Step) {
+        step.gone.iter().for_each(|m| cancel(self, step.pool, &m.page));
         let Self { pools, cache, stats, .. } = self;
         let Some(pool) = pools.pools.get_mut(step.pool) else { return };
         // Free at once: later binds come after this one, which waits for all users of the old pages.
@@ -389,53 +400,23 @@ fn find_owner(inner: &Inner, id: u64) -> Option<Arc<PagedShelf>> {
     alive.filter_map(Resource::into_paged).find(|paged| paged.id == id)
 }
 
-fn cancel(inner: &mut Inner, pool: usize, page: &PageMove, after: PageAfter) {
+/// The target is free: nothing was bound to it, or it is unbound again.
+fn cancel(inner: &mut Inner, pool: usize, page: &PageMove) {
     if let Some(pool) = inner.pools.pools.get_mut(pool) {
         // A move whose page was freed is cancelled already.
-        let _ = pool.pages.cancel(page, after);
+        let _ = pool.pages.cancel(page, PageAfter::Free);
     }
 }
 
-fn abandon(inner: &mut Inner, step: Step, after: PageAfter) {
-    if let Some(pool) = inner.pools.pools.get_mut(step.pool) {
-        pool.pages.cancel_all(step.begun, after);
-    }
-    // Twins may be bound to what is free now; they are made anew.
+/// Gives a step up. Its targets may be bound to twins and written by copies: they rest until both are over.
+fn abandon(device: &Device, inner: &mut Inner, step: Step) {
+    inner.remapper.rest = BACK_OFF;
+    // Twins may still be bound; they are made anew.
     inner.remapper.twins.clear();
-}
-
-/// Copies every move's tile to its twin.
-fn record(encoder: &mut CommandEncoder, moves: &[Move]) {
-    encoder.begin_label("DefragmentReservedResource");
-    encoder.memory_barrier(ALL, TRANSFER);
-    for m in moves {
-        match (&m.owner.target, &m.twin.target) {
-            (Target::Buffer(from), Target::Buffer(to)) => {
-                let Place::Bytes { offset: destination, bytes, .. } = m.twin_place else { continue };
-                let source = m.page.owner.tile * m.owner.tile_bytes;
-                encoder.copy_buffer(from, to, &[BufferCopy { source, destination, bytes }]);
-            }
-            (Target::Image(from), Target::Image(to)) => {
-                let Some(region) = region(m) else { continue };
-                let aspect = from.desc().aspect();
-                let source = ImageLayout::TRANSFER_SRC_OPTIMAL;
-                let rest = m.owner.rest_layout;
-                encoder.image_barrier(from.raw(), aspect, (rest, source), ALL, TRANSFER);
-                let general = ImageLayout::GENERAL;
-                encoder.copy_regions((from, source), (to, general), &[region]);
-                encoder.image_barrier(from.raw(), aspect, (source, rest), TRANSFER, ALL);
-            }
-            _ => {}
-        }
-    }
-    encoder.memory_barrier(TRANSFER, ALL);
-    encoder.end_label();
-}
-
-fn region(m: &Move) -> Option<ImageRegion> {
-    let layout = m.owner.layout.as_ref()?;
-    let TileLocation::Tile(coord) = layout.locate(m.page.owner.tile)? else { return None };
-    let region = layout.region(coord)?;
-    let (mip, layer) = (coord.mip, coord.layer);
-    Some(ImageRegion { mip, layer, offset: region.offset, extent: region.extent })
+    let Step { pool: index, begun, moves, gone } = step;
+    drop((moves, gone));
+    let Some(pool) = inner.pools.pools.get_mut(index) else { return };
+    let cancelled = pool.pages.cancel_all(begun, PageAfter::Quarantine);
+    let targets = cancelled.iter().map(|page| page.to).collect();
+    inner.pools.rest(device, index, targets);
 }
