@@ -3,6 +3,7 @@
 //! Every test runs as it is and with `VASA_FALLBACK=1`. Where something exists only with sparse binding, the
 //! fallback's equivalent is checked instead.
 
+mod ahead;
 mod batching;
 mod cache;
 mod chunks;
@@ -20,7 +21,9 @@ mod ordering;
 mod paged_buffers;
 mod pipelines;
 mod present;
+mod refused_frames;
 mod resident_images;
 mod scene;
 mod statistics;
+mod stress;
 mod terrain;
