@@ -36,6 +36,8 @@ mod memory;
 mod paged;
 mod paged_buffer;
 pub mod pages;
+#[cfg(test)]
+mod planner_stress;
 mod remap;
 mod resource;
 pub mod shadow;

@@ -52,6 +52,11 @@ impl SparseImage {
         flags
     }
 
+    /// Whether a device can reserve such an image so.
+    pub fn is_supported(self, device: &Device, desc: &ImageDesc) -> bool {
+        self.check(device, "", desc).is_ok()
+    }
+
     /// # Errors
     /// The missing feature by its Vulkan name, or a format that cannot be reserved so.
     pub(super) fn check(self, device: &Device, name: &str, desc: &ImageDesc) -> Result<()> {

@@ -3,8 +3,11 @@
 //! Every test runs as it is and with `VASA_FALLBACK=1`. Where something exists only with sparse binding, the
 //! fallback's equivalent is checked instead.
 
+mod ahead;
 mod batching;
 mod cache;
+mod checker;
+mod chunked_images;
 mod chunks;
 mod contents;
 mod defragmentation;
@@ -20,7 +23,11 @@ mod ordering;
 mod paged_buffers;
 mod pipelines;
 mod present;
+mod refused_frames;
+mod residency;
 mod resident_images;
 mod scene;
 mod statistics;
+mod stress;
 mod terrain;
+mod trace;

@@ -3,6 +3,7 @@
 mod devices;
 mod engine;
 mod growing;
+mod images;
 mod masks;
 mod queues;
 mod selection;

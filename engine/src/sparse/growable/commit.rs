@@ -9,6 +9,7 @@ use super::state::Bound;
 use crate::sparse::batch::{Memory, Phase, Place, Request};
 use crate::sparse::chunk::Chunk;
 use crate::sparse::error::{Error, Result};
+use crate::sparse::headroom::GrowthPredictor;
 use crate::sparse::memory::Inner;
 use crate::sparse::resource::{Command, Resource, Target, Work};
 use crate::sparse::watermark::{Plan, Watermark};
@@ -37,7 +38,15 @@ impl GrowableBuffer {
         if self.commits_ahead() && bytes > 0 && bytes < u64::MAX {
             return self.follow(bytes, self.shared.frame());
         }
-        self.move_to(bytes, bytes)
+        let commit = self.move_to(bytes, bytes)?;
+        if self.commits_ahead() {
+            // How it grew before says nothing of what comes after; all of it is needed now.
+            self.governor.trim();
+            self.predictor = GrowthPredictor::new(self.shared.knobs.chunk_bytes);
+            let named = |source| Error::Plan { name: self.name.clone(), source };
+            self.governor.update(bytes, self.shared.frame()).map_err(named)?;
+        }
+        Ok(commit)
     }
 
     /// [`GrowableBuffer::commit`] through the buffer's policy: grows at once in steps with headroom, shrinks

@@ -55,10 +55,9 @@ impl ChunkedImage {
             let shelf = Self::shelf(id, name, bytes, 1, Vec::new());
             return Ok(Self::register(image, shelf, shared, id));
         }
-        // Capture tools replay images with residency only.
-        let residency = shared.knobs.capture_friendly
-            && device.capabilities().sparse.residency_image_2d
-            && device.sparse_format(&desc).is_some();
+        // Capture tools replay images with residency only. Some drivers list tiles of images that have none.
+        let tiled = SparseImage { residency: true, aliased: false };
+        let residency = shared.knobs.capture_friendly && tiled.is_supported(&device, &desc);
         let image = Image::reserved(&device, name, desc, SparseImage { residency, aliased: false })?;
         let image = Arc::new(image);
         let needs = image.requirements();
