@@ -304,7 +304,7 @@ impl Engine {
         let waits: Vec<Point> = self.bound.into_iter().collect();
         let done = self.device.submit_with_present(Timeline::Graphics, commands, &waits, sync)?;
         self.bound = None;
-        self.scene.declare_uses(&self.sparse, done);
+        self.scene.declare_uses(done);
         self.scene.submitted();
         self.uploads.finish(done);
         Ok((FrameReport { frame: self.frame, done, waited: flushed.waits }, drawn))

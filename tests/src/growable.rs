@@ -35,9 +35,11 @@ impl Harness {
         waits: &[Point],
     ) -> Point {
         let slot = buffer.slot().expect("a storage buffer has a slot");
-        self.submit("Write", waits, |encoder| {
+        let done = self.submit("Write", waits, |encoder| {
             self.record_fill(encoder, slot, pattern, (bytes.0 / 4, (bytes.1 - bytes.0) / 4));
-        })
+        });
+        buffer.declare_use(bytes.0..bytes.1, done);
+        done
     }
 
     /// Panics unless a range of bytes, read through the buffer itself, holds the pattern.

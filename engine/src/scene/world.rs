@@ -225,7 +225,7 @@ impl Scene {
 
     /// Tells the checker of reserved memory what a submission with the moment `at` may use: of each buffer the bytes that
     /// were asked for, which is how far shaders are allowed to look.
-    pub fn declare_uses(&self, sparse: &SparseMemory, at: Point) {
+    pub fn declare_uses(&self, at: Point) {
         let (gpu, geometry) = (&self.gpu, &self.geometry);
         let buffers = [
             gpu.primitives().buffer(),
@@ -234,8 +234,8 @@ impl Scene {
             geometry.vertices(),
             geometry.indices(),
         ];
-        for buffer in buffers.into_iter().filter(|buffer| buffer.in_place()) {
-            sparse.declare_use(buffer.id(), 0..buffer.requested(), at);
+        for buffer in buffers {
+            buffer.declare_use(0..buffer.requested(), at);
         }
     }
 

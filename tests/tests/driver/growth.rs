@@ -133,11 +133,11 @@ fn u64_max_commits_all_and_zero_gives_everything_back() {
     on_device(|h| {
         let sparse = h.small_chunks();
         let mut buffer = storage(&sparse, "Ends", 5 * MIB + 1);
-        resize(&sparse, &mut buffer, u64::MAX);
+        let wait = waits(resize(&sparse, &mut buffer, u64::MAX));
         assert_eq!(buffer.committed(), 5 * MIB + TILE, "the capacity is rounded up to whole tiles");
         assert_eq!(buffer.committed(), buffer.capacity());
         let pattern = Pattern::new(6);
-        h.write(&buffer, pattern, (0, buffer.capacity()), &[]);
+        h.write(&buffer, pattern, (0, buffer.capacity()), &wait);
         h.expect_in_chunks(&buffer, pattern);
         resize(&sparse, &mut buffer, 0);
         let sizes = buffer.sizes();

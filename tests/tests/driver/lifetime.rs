@@ -117,11 +117,11 @@ fn dropping_several_buffers_of_one_flush_in_any_order() {
             buffer.commit((i as u64 + 1) * MIB).unwrap();
         }
         drop(buffers.remove(2));
-        sparse.flush(None).unwrap();
+        let mut wait = waits(sparse.flush(None).unwrap());
         buffers[0].commit(0).unwrap();
         drop(buffers.remove(1));
         drop(buffers.remove(0));
-        let wait = waits(sparse.flush(None).unwrap());
+        wait.extend(waits(sparse.flush(None).unwrap()));
         h.write(&buffers[0], Pattern::new(1), (0, 4 * MIB), &wait);
         h.expect_in_chunks(&buffers[0], Pattern::new(1));
     });

@@ -202,6 +202,14 @@ impl GrowableBuffer {
         self.id
     }
 
+    /// Tells the checker that commands submitted with the moment `at` use bytes of it. Nothing happens where the checker is
+    /// off, and in the fallback.
+    pub fn declare_use(&self, bytes: std::ops::Range<u64>, at: crate::vk::Point) {
+        if !self.fallback {
+            self.shared.checker.declare_use(self.id, bytes, at);
+        }
+    }
+
     /// Debug name.
     pub fn name(&self) -> &str {
         &self.name
