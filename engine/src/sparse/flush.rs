@@ -72,8 +72,8 @@ impl SparseMemory {
         let mut inner = shared.lock();
         shared.continue_remapping(&mut inner)?;
         let work = std::mem::take(&mut inner.work);
-        // The worker waits for nothing but the lock that is held here.
-        inner.deferred.drain(..).for_each(|job| shared.worker.send(job));
+        let jobs = inner.jobs.flushed();
+        shared.worker.send(jobs);
         if work.is_empty() {
             return shared.wait_for_needed(&mut inner, None);
         }
