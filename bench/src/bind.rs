@@ -145,6 +145,7 @@ struct Ours {
 /// One work, measured in one run: medians of its turns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Measured {
+    #[serde(skip)]
     work: Work,
     ours: Option<Ours>,
     bare: Times,

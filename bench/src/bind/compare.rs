@@ -67,11 +67,12 @@ pub(super) fn all(
     let mut rig = Rig { device, queue, sparse, bare: BareQueue::new(device, queue)?, turns: plan.turns };
     if device.capabilities().sparse.growable_buffers() {
         for &count in &plan.chunks {
-            let name = format!("{count} chunks of {}", size(CHUNK_BYTES));
+            let chunks = if count == 1 { "chunk" } else { "chunks" };
+            let name = format!("{count} {chunks} of {}", size(CHUNK_BYTES));
             rig.chunks(name.clone(), count, figures).or_else(|e| leave_out(e, name, figures))?;
         }
         for &count in &plan.scattered {
-            let name = format!("{count} scattered tiles of {}", size(TILE_BYTES));
+            let name = format!("{count} tiles of {}, scattered", size(TILE_BYTES));
             rig.scattered(name.clone(), count, figures).or_else(|e| leave_out(e, name, figures))?;
         }
     } else {
@@ -160,8 +161,8 @@ impl Rig<'_> {
                 };
                 let image = PartiallyResidentImage::new(&self.sparse, &desc)?;
                 let name = match count {
-                    1 => format!("1 tile of a {format_name} image"),
-                    _ => format!("{count} {layout} tiles of a {format_name} image"),
+                    1 => format!("1 tile of {format_name}"),
+                    _ => format!("{count} tiles of {format_name}, {layout}"),
                 };
                 let bytes = count * image.layout().tile_bytes();
                 self.flush_all()?;

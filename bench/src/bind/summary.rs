@@ -184,9 +184,9 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "bind: medians of {} turns a run, {} runs, {} thrown away because the canary moved by more than {:.0}%. \
-             call: the call on its thread. usable: from its start until a wait on the host returns. \
-             All times in microseconds; medians over runs, with slashes minimum / median / maximum over runs.\n",
+            "bind: medians of {} turns a run, {} runs, {} thrown away because the canary moved by more than {:.0}%.\n\
+             All times in microseconds. call: on its thread. usable: from its start until a wait on the host returns.\n\
+             One figure: the median over runs. Three: minimum / median / maximum over runs.\n",
             self.plan.turns,
             self.runs.len(),
             self.thrown_away(),
@@ -195,8 +195,8 @@ impl fmt::Display for Summary {
         if self.compared().next().is_some() {
             writeln!(
                 f,
-                "Through the engine against vkQueueBindSparse called bare: same resource, memory, binds, semaphores \
-                 and thread, in turn. planning: of our call, what was not the driver's.\n\n{}",
+                "Through the engine against vkQueueBindSparse called bare: same resource, memory, binds, semaphores and \
+                 thread, in turn.\nplanning: of our call, what was not the driver's.\n\n{}",
                 self.comparison()
             )?;
         }
@@ -207,8 +207,8 @@ impl fmt::Display for Summary {
         if !self.allocations.is_empty() {
             writeln!(
                 f,
-                "Allocations (vkAllocateMemory, vkFreeMemory). first: of its size on the device. more: while those \
-                 before are kept. again: after as much was freed.\n\n{}",
+                "Allocations (vkAllocateMemory, vkFreeMemory).\nfirst: of its size on the device. more: while those before \
+                 are kept. again: after as much was freed.\n\n{}",
                 self.allocation_table()
             )?;
         }

@@ -1,7 +1,8 @@
 //! The worker that commits ahead of need: it allocates and binds while frames go on, on the sparse queue.
 //!
 //! ```text
-//! frame thread: commit(bytes) within what is bound --ask--> worker: plan from the state, chunks, one bind call,
+//! frame thread: commit(bytes) within what is bound --asks-->
+//! end of the frame: wakes the worker              --job---> worker: plan from the state, chunks, one bind call,
 //!                                                           then the state moves and the frame may use it
 //! ```
 //!
@@ -35,6 +36,40 @@ pub(super) struct Job {
     memory_type: u32,
 }
 
+impl Job {
+    pub(super) fn new(id: u64, shelf: &Arc<Shelf>, buffer: &Arc<Buffer>, memory_type: u32) -> Self {
+        Self { id, shelf: Arc::downgrade(shelf), buffer: Arc::downgrade(buffer), memory_type }
+    }
+}
+
+/// Jobs that the worker was not given yet: the end of a frame hands them over. Where frames are not ended, the second
+/// flush after they were asked for does.
+#[derive(Debug, Default)]
+pub(super) struct Jobs {
+    /// Asked for since the last flush.
+    fresh: Vec<Job>,
+    waiting: Vec<Job>,
+}
+
+impl Jobs {
+    pub(super) fn ask(&mut self, job: Job) {
+        self.fresh.push(job);
+    }
+
+    /// A flush begins: what to hand over when it is done.
+    pub(super) fn flushed(&mut self) -> Vec<Job> {
+        let fresh = std::mem::take(&mut self.fresh);
+        std::mem::replace(&mut self.waiting, fresh)
+    }
+
+    /// A frame has ended: all of them.
+    pub(super) fn ended(&mut self) -> Vec<Job> {
+        let mut jobs = std::mem::take(&mut self.waiting);
+        jobs.append(&mut self.fresh);
+        jobs
+    }
+}
+
 /// The thread, started when it is first asked for something.
 #[derive(Debug)]
 pub(super) struct Worker {
@@ -58,20 +93,18 @@ impl Worker {
         self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Asks for a buffer to be committed up to what its state wants.
-    pub(super) fn ask(&self, id: u64, shelf: &Arc<Shelf>, buffer: &Arc<Buffer>, memory_type: u32) {
-        self.send(Job { id, shelf: Arc::downgrade(shelf), buffer: Arc::downgrade(buffer), memory_type });
-    }
-
-    /// Hands a job to the thread.
-    pub(super) fn send(&self, job: Job) {
+    /// Hands jobs to the thread.
+    pub(super) fn send(&self, jobs: Vec<Job>) {
+        if jobs.is_empty() {
+            return;
+        }
         let mut running = self.lock();
         if running.is_none() {
             *running = self.start();
         }
         if let Some(running) = running.as_ref() {
             // A worker that has ended (device lost) commits nothing ahead; frames wait for their own binds then.
-            let _ = running.jobs.send(job);
+            jobs.into_iter().for_each(|job| drop(running.jobs.send(job)));
         }
     }
 
@@ -142,9 +175,9 @@ struct Carried {
 fn pick_up(core: &Core, job: Job) -> Option<Carried> {
     let (shelf, buffer) = (job.shelf.upgrade()?, job.buffer.upgrade()?);
     let mut inner = core.lock();
-    // A commit that waits for the flush moves the line itself; the flush hands the job back.
+    // A commit that waits for the flush moves the line itself; the job is handed over again.
     if inner.has_work(job.id) {
-        inner.deferred.push(job);
+        inner.jobs.ask(job);
         return None;
     }
     let mut state = shelf.state();

@@ -72,17 +72,13 @@ impl SparseMemory {
         let mut inner = shared.lock();
         shared.continue_remapping(&mut inner);
         let work = std::mem::take(&mut inner.work);
-        // The worker waits for nothing but the lock that is held here.
-        inner.deferred.drain(..).for_each(|job| shared.worker.send(job));
+        let jobs = inner.jobs.flushed();
+        shared.worker.send(jobs);
         if work.is_empty() {
-            return shared.wait_for_needed(&mut inner, None);
+            return shared.wait_for_needed(&mut inner, None, None);
         }
-        match shared.bind(&mut inner, &work) {
-            Ok(done) => {
-                let point = done.last().unwrap_or(shared.device.submitted(Timeline::Bind));
-                inner.remapping_bound(point);
-                done.last().into_iter().for_each(|point| inner.need(point));
-            }
+        let bound = match shared.bind(&mut inner, &work) {
+            Ok(done) => done.last(),
             Err(error) => {
                 inner.remapping_refused(&shared.device);
                 // What a resource cannot do without, and commands of what was bound before, are tried again.
@@ -91,7 +87,9 @@ impl SparseMemory {
                 roll_back(refused, &mut inner);
                 return Err(error.into());
             }
-        }
+        };
+        bound.into_iter().for_each(|point| inner.need(point));
+        inner.remapping_bound(bound.unwrap_or(shared.device.submitted(Timeline::Bind)));
         for w in work.iter().filter(|w| !w.is_bound) {
             w.freed.iter().for_each(|chunk| inner.cache.give(chunk.clone()));
             if let Some(resource) = w.resource.upgrade() {
@@ -120,24 +118,32 @@ impl SparseMemory {
                 },
             }
         }
-        let flushed = shared.wait_for_needed(&mut inner, submitted);
+        let flushed = shared.wait_for_needed(&mut inner, submitted, bound);
         inner.update_totals();
         flushed
     }
 }
 
 impl Core {
-    /// The moment to wait for: of commands that were submitted, which come after all binds, or of the last bind needed.
-    fn wait_for_needed(&self, inner: &mut Inner, submitted: Option<Point>) -> Result<Flushed> {
-        // Told once: the submission that comes next waits for it, and so do those after it on the same queue.
-        let needed = inner.needed.take();
-        let wait = submitted.or(needed);
-        let waits = match wait {
+    /// The moment to wait for: of commands that were submitted, which come after all binds; of the last bind needed,
+    /// until it is seen done; of what this flush bound, done or not.
+    fn wait_for_needed(
+        &self,
+        inner: &mut Inner,
+        submitted: Option<Point>,
+        bound: Option<Point>,
+    ) -> Result<Flushed> {
+        if let Some(needed) = inner.needed
+            && self.device.reached(needed)?
+        {
+            inner.needed = None;
+        }
+        let waits = match submitted {
             Some(point) => !self.device.reached(point)?,
-            None => false,
+            None => inner.needed.is_some(),
         };
         inner.stats.frames_waited += u64::from(waits);
-        Ok(Flushed { wait, waits })
+        Ok(Flushed { wait: submitted.or(inner.needed).or(bound), waits })
     }
 
     fn bind(&self, inner: &mut Inner, work: &[Work]) -> vk::Result<Done> {

@@ -2,6 +2,7 @@
 //! batches of one `vkQueueBindSparse` call.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use super::batch::{BindPlan, Memory, ResourceBinds};
@@ -13,16 +14,38 @@ use crate::vk::{
 
 use ash::vk::{DeviceMemory, ImageAspectFlags};
 
+/// Spreads numbers that were counted up: nobody outside chooses them, so nothing stronger is needed.
+#[derive(Debug, Default)]
+struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // 2^64 divided by the golden ratio.
+        self.0 = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+type ByNumber<T> = HashMap<u64, T, BuildHasherDefault<NumberHasher>>;
+
 /// Everything a plan names, by number.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    targets: HashMap<u64, Target>,
-    chunks: HashMap<u64, Arc<Chunk>>,
+    targets: ByNumber<Target>,
+    chunks: ByNumber<Arc<Chunk>>,
 }
 
 impl Names {
     pub(super) fn add(&mut self, work: &Work) {
         self.targets.entry(work.id).or_insert_with(|| work.target.clone());
+        self.chunks.reserve(work.chunks.len());
         for chunk in &work.chunks {
             self.chunks.entry(chunk.id()).or_insert_with(|| chunk.clone());
         }

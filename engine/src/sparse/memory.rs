@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-use super::ahead::{Job, Worker};
+use super::ahead::{Jobs, Worker};
 use super::check::Checker;
 use super::chunk::{Chunk, ChunkCache, allocate};
 use super::error::Result;
@@ -68,8 +68,7 @@ pub(super) struct Inner {
     pub(super) latency: Latency,
     pub(super) remapper: Remapper,
     pub(super) counts: HashMap<u64, BindCounts>,
-    /// Jobs of the worker that wait for the next flush to have moved their buffers.
-    pub(super) deferred: Vec<Job>,
+    pub(super) jobs: Jobs,
     said_fallback: bool,
 }
 
@@ -102,7 +101,7 @@ impl SparseMemory {
             latency: Latency::default(),
             remapper: Remapper::default(),
             counts: HashMap::new(),
-            deferred: Vec::new(),
+            jobs: Jobs::default(),
             said_fallback: false,
         };
         let core = Arc::new(Core {
@@ -127,7 +126,8 @@ impl SparseMemory {
         &self.shared.knobs
     }
 
-    /// Ends a frame: for the statistics, and for what is kept or predicted by frames.
+    /// Ends a frame: for the statistics, and for what is kept or predicted by frames. Call it when the frame is submitted:
+    /// here the worker is woken that commits ahead.
     pub fn end_frame(&self) {
         let shared = &self.shared;
         let frame = shared.frame.fetch_add(1, Ordering::AcqRel) + 1;
@@ -142,6 +142,9 @@ impl SparseMemory {
         inner.latency.poll(&shared.device);
         let Inner { pools, cache, .. } = &mut *inner;
         pools.end_frame(frame, cache);
+        let jobs = inner.jobs.ended();
+        drop(inner);
+        shared.worker.send(jobs);
     }
 
     /// Frees the chunks that are kept ready.

@@ -340,12 +340,17 @@ impl PagedShelf {
         }
         let pool = &mut inner.pools.pools[self.pool];
         let pages = pool.pages.allocate_many(&owners).unwrap_or_default();
-        let (mut requests, mut chunks) = (Vec::new(), Vec::new());
-        for (tile, page) in wanted.iter().zip(&pages) {
-            let Some((chunk, offset)) = pool.place(*page) else { continue };
-            let memory = Memory { chunk: chunk.id(), offset };
-            requests.extend(self.request(*tile, Some(memory), Phase::Growth));
-            chunks.push(chunk);
+        let mut requests = Vec::with_capacity(pages.len());
+        let mut chunks: Vec<Arc<Chunk>> = Vec::new();
+        // Pages come chunk by chunk, so one look-up serves many.
+        for group in wanted.iter().zip(&pages).collect::<Vec<_>>().chunk_by(|a, b| a.1.chunk == b.1.chunk) {
+            let first = group.first().and_then(|(_, page)| pool.chunks.get(&page.chunk));
+            let Some(chunk) = first else { continue };
+            requests.extend(group.iter().filter_map(|(tile, page)| {
+                let memory = Memory { chunk: chunk.id(), offset: u64::from(page.page) * pool.key.tile_bytes };
+                self.request(**tile, Some(memory), Phase::Growth)
+            }));
+            chunks.push(chunk.clone());
         }
         let mapped: Vec<_> = wanted.iter().copied().zip(pages.iter().map(|page| Some(*page))).collect();
         self.set(&mapped);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::ordered::Ordered;
 use super::plan::{BindPlan, ByteBind, ResourceBinds, TileBind};
 use super::ranges::{Piece, Ranges, Tally};
 use super::{BatchError, Phase, Place, Request};
@@ -41,7 +42,7 @@ struct TileEntry {
 struct Pending {
     bytes: Ranges,
     metadata: Ranges,
-    tiles: BTreeMap<TileKey, TileEntry>,
+    tiles: Ordered<TileKey, TileEntry>,
 }
 
 /// The sparse work of a frame so far.
@@ -147,7 +148,13 @@ impl Batcher {
 impl Pending {
     /// The tile twin of [`Ranges::put`].
     fn put_tile(&mut self, key: TileKey, mut entry: TileEntry, tally: &mut Tally) -> bool {
-        let old = self.tiles.get(&key);
+        if self.tiles.last().is_none_or(|(last, _)| *last < key) {
+            tally.add(entry.request);
+            self.tiles.push(key, entry);
+            return false;
+        }
+        let tiles = self.tiles.tree();
+        let old = tiles.get(&key);
         let is_delayed = entry.phase == Phase::Growth && old.is_some_and(|old| old.phase == Phase::Shrink);
         if is_delayed {
             entry.phase = Phase::Shrink;
@@ -156,7 +163,7 @@ impl Pending {
             tally.remove(old.request);
         }
         tally.add(entry.request);
-        self.tiles.insert(key, entry);
+        tiles.insert(key, entry);
         is_delayed
     }
 }
@@ -188,7 +195,7 @@ impl Run {
 
     fn tiles(&mut self, pending: &Pending) -> Vec<TileBind> {
         let phase = self.phase;
-        let entries = pending.tiles.values().filter(|entry| entry.phase == phase);
+        let entries = pending.tiles.iter().map(|(_, entry)| entry).filter(|entry| entry.phase == phase);
         self.joined(entries.map(|entry| entry.bind), TileBind::absorb)
     }
 

@@ -37,6 +37,7 @@
 //!   out.
 
 mod batcher;
+mod ordered;
 mod plan;
 mod ranges;
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Byte ranges that never overlap: the last one wins, and what it covers of older ones is cut away.
 
-use std::collections::BTreeMap;
-
+use super::ordered::Ordered;
 use super::{Memory, Phase};
 
 /// How many pieces each request has in the batch, to know which are gone and which were cut.
@@ -60,7 +59,7 @@ impl Piece {
 /// Pieces by their first byte. No two overlap, none is empty.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ranges {
-    pieces: BTreeMap<u64, Piece>,
+    pieces: Ordered<u64, Piece>,
 }
 
 impl Ranges {
@@ -70,32 +69,38 @@ impl Ranges {
     /// Each call adds at most three pieces and looks only at those it removes and their neighbour, so `n`
     /// calls take `n log n` steps however they overlap.
     pub(super) fn put(&mut self, start: u64, mut piece: Piece, tally: &mut Tally) -> bool {
+        if self.pieces.last().is_none_or(|(_, last)| last.end <= start) {
+            tally.add(piece.request);
+            self.pieces.push(start, piece);
+            return false;
+        }
         let covers_shrink = self.cut(start, piece.end, tally);
         let is_delayed = covers_shrink && piece.phase == Phase::Growth;
         if is_delayed {
             piece.phase = Phase::Shrink;
         }
         tally.add(piece.request);
-        self.pieces.insert(start, piece);
+        self.pieces.tree().insert(start, piece);
         is_delayed
     }
 
     /// Cuts `[start, end)` out, and says whether any of it was to shrink.
     fn cut(&mut self, start: u64, end: u64, tally: &mut Tally) -> bool {
-        if let Some((&first, left)) = self.pieces.range_mut(..start).next_back()
+        let pieces = self.pieces.tree();
+        if let Some((&first, left)) = pieces.range_mut(..start).next_back()
             && left.end > start
         {
             let right = left.without_first(start - first);
             left.end = start;
             tally.add(right.request);
-            self.pieces.insert(start, right);
+            pieces.insert(start, right);
         }
         let mut covers_shrink = false;
-        while let Some((&first, &piece)) = self.pieces.range(start..end).next() {
-            self.pieces.remove(&first);
+        while let Some((&first, &piece)) = pieces.range(start..end).next() {
+            pieces.remove(&first);
             covers_shrink |= piece.phase == Phase::Shrink;
             if piece.end > end {
-                self.pieces.insert(end, piece.without_first(end - first));
+                pieces.insert(end, piece.without_first(end - first));
             } else {
                 tally.remove(piece.request);
             }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::GrowableBuffer;
 use super::state::Bound;
+use crate::sparse::ahead::Job;
 use crate::sparse::batch::{Memory, Phase, Place, Request};
 use crate::sparse::chunk::Chunk;
 use crate::sparse::error::{Error, Result};
@@ -85,7 +86,8 @@ impl GrowableBuffer {
         self.governor.policy().ahead && self.shared.knobs.commit_ahead && !self.fallback
     }
 
-    /// Tells the worker how far to commit ahead.
+    /// Says how far to commit ahead. The worker is woken when the frame has ended: waking a thread may cost the waker its
+    /// processor, and this frame needs nothing of it.
     fn ask_ahead(&mut self, target: u64, frame: u64) {
         let mut state = self.shelf.state();
         let tiles = state.watermark.layout().tiles(target);
@@ -102,7 +104,8 @@ impl GrowableBuffer {
         ahead.asked_in = self.shared.frame();
         drop(state);
         if is_idle {
-            self.shared.worker.ask(self.id, &self.shelf, &self.buffer, self.memory_type);
+            let job = Job::new(self.id, &self.shelf, &self.buffer, self.memory_type);
+            self.shared.lock().jobs.ask(job);
         }
     }
 
