@@ -179,7 +179,7 @@ fn page_tables_print_and_are_those_of_the_resources() {
             .replace(&format!("Graphics {}", at.value), "Graphics N")
             .replace(&format!("resource {} ", buffer.id()), "resource ID ");
         insta::assert_snapshot!(text, @r#"
-        "Pages" growable buffer: 1.500 MiB reserved = 320 KiB committed + 1.188 MiB uncommitted, tiles of 64 KiB
+        "Pages" paged buffer: 1.500 MiB reserved = 320 KiB committed + 1.188 MiB uncommitted, tiles of 64 KiB
           tiles 0..2 -> "CHUNK" tiles 0..2, since Bind 1, users [Graphics N]
           tiles 2..4 -> "CHUNK" tiles 2..4, since Bind 1, users [none]
           tiles 4..9 -> reserved only
