@@ -23,6 +23,8 @@ pub struct Cli {
 pub enum Command {
     /// A real landscape, drawn through buffers that grow in place
     Terrain(Box<TerrainArgs>),
+    /// An image of 16384 x 16384 texels, streamed tile by tile into a fraction of its memory
+    Residency(Box<ResidencyArgs>),
     /// The Vulkan devices: which is taken, and why the others are not (exit status 1 when none is usable)
     Devices(DevicesArgs),
 }
@@ -108,6 +110,17 @@ pub struct TerrainArgs {
     pub pixel_size: Option<f32>,
 }
 
+/// Arguments of `residency`.
+#[derive(Debug, Clone, Args)]
+pub struct ResidencyArgs {
+    /// Arguments of every scene.
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Write page tables and chunks of reserved memory at the end: pages.png, pages.json, pages.txt
+    #[arg(long)]
+    pub dump_pages: bool,
+}
+
 /// Width and height in pixels, both at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size(pub [u32; 2]);
@@ -166,8 +179,10 @@ fn parse_from(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result
         }
         _ => Failure::Usage(first_paragraph(&error.to_string())),
     })?;
-    if let Command::Terrain(args) = &cli.command {
-        check(&args.common)?;
+    match &cli.command {
+        Command::Terrain(args) => check(&args.common)?,
+        Command::Residency(args) => check(&args.common)?,
+        Command::Devices(_) => {}
     }
     Ok(cli)
 }

@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 
 use vasa::inspect::Stats;
+use vasa::sparse::Checker;
 use vasa::vk::Device;
 
 use crate::knobs::Settings;
+use crate::pages;
 
 /// What commands look at and change.
 pub struct Context<'a> {
@@ -13,6 +15,8 @@ pub struct Context<'a> {
     pub stats: &'a Stats,
     /// The device.
     pub device: &'a Device,
+    /// The page tables of reserved memory.
+    pub checker: &'a Checker,
     /// Knobs; live ones may be changed.
     pub settings: &'a mut Settings,
 }
@@ -56,10 +60,24 @@ pub const COMMANDS: &[ConsoleCommand] = &[
         run: |c, _| Ok(messages(c.device)),
     },
     ConsoleCommand {
+        name: "pages",
+        arguments: "",
+        meaning: "page tables and chunks of reserved memory",
+        run: |c, _| Ok(pages::text(c.checker)),
+    },
+    ConsoleCommand {
         name: "passes",
         arguments: "",
         meaning: "GPU time of every pass",
         run: |c, _| Ok(passes(c.stats)),
+    },
+    ConsoleCommand {
+        name: "residency",
+        arguments: "",
+        meaning: "the streamed image, its tiles and mips",
+        run: |c, _| {
+            Ok(c.stats.residency.as_ref().map_or("this scene streams no image".into(), ToString::to_string))
+        },
     },
     ConsoleCommand {
         name: "set",

@@ -33,6 +33,7 @@ pub fn run(mut run: Run) -> Result<()> {
         let begun = Instant::now();
         let camera = run.scene.flight(share_of(frame, frames));
         let view = run.scene.view(&run.settings, camera, frame as f32 * TIME_STEP);
+        run.scene.before_frame(&mut engine, &run.settings);
         engine.render(&view, size, None)?;
         run.times.add(begun.elapsed().as_secs_f64() * 1e3);
         if bar {

@@ -32,6 +32,20 @@ pub struct Settings {
     pub terrain_reach: f32,
     /// Distance up to which rocks lie around the camera, metres.
     pub terrain_rocks: f32,
+    /// Added to every wished level of detail of the streamed image.
+    pub residency_bias: f32,
+    /// Memory for the tiles of the streamed image, bytes.
+    pub residency_budget: u64,
+    /// Draw the residency map into the picture's corner.
+    pub residency_inset: bool,
+    /// Frames that a tile stays after the last request for it.
+    pub residency_keep_frames: u32,
+    /// Tiles mapped in one frame at most.
+    pub residency_maps: u32,
+    /// Samples along a pixel's footprint at most.
+    pub residency_taps: u32,
+    /// How much every place shows the colour of its resident mip.
+    pub residency_tint: f32,
     /// Compass azimuth of the sun, degrees.
     pub sun_azimuth: f32,
     /// Elevation of the sun, degrees.
@@ -57,6 +71,13 @@ impl Default for Settings {
             terrain_quads: terrain.quads,
             terrain_reach: terrain.reach,
             terrain_rocks: terrain.rock_distance,
+            residency_bias: 0.0,
+            residency_budget: 48 << 20,
+            residency_inset: true,
+            residency_keep_frames: 60,
+            residency_maps: 24,
+            residency_taps: 6,
+            residency_tint: 0.0,
             sun_azimuth: Atmosphere::MORNING_SUN.0,
             sun_elevation: Atmosphere::MORNING_SUN.1,
             exposure: morning.exposure,
@@ -176,6 +197,62 @@ pub const KNOBS: &[Knob] = &[
         "samples a pixel; 0 is automatic: 4 on GPUs, 1 in software",
         |s| s.render.samples.to_string(),
         |s, t| store(&mut s.render.samples, one_of(t, &[("0", 0), ("1", 1), ("2", 2), ("4", 4), ("8", 8)]))
+    ),
+    knob!(
+        "residency.bias",
+        Live,
+        "-4 to 8",
+        "added to every wished level of detail: positive is coarser",
+        |s| s.residency_bias.to_string(),
+        |s, t| store(&mut s.residency_bias, number(t, -4.0, 8.0))
+    ),
+    knob!(
+        "residency.budget_mib",
+        StartUp,
+        "1 to 4096",
+        "memory for the tiles of the streamed image, MiB",
+        |s| (s.residency_budget >> 20).to_string(),
+        |s, t| store(&mut s.residency_budget, number::<u64>(t, 1, 4096).map(|mib| mib << 20))
+    ),
+    knob!(
+        "residency.inset",
+        Live,
+        "on, off",
+        "draw the residency map into the picture's corner",
+        |s| if s.residency_inset { "on" } else { "off" }.to_owned(),
+        |s, t| store(&mut s.residency_inset, one_of(t, &[("on", true), ("off", false)]))
+    ),
+    knob!(
+        "residency.keep_frames",
+        StartUp,
+        "0 to 10000",
+        "frames that a tile stays after the last request",
+        |s| s.residency_keep_frames.to_string(),
+        |s, t| store(&mut s.residency_keep_frames, number(t, 0, 10_000))
+    ),
+    knob!(
+        "residency.maps",
+        StartUp,
+        "0 to 1024",
+        "tiles mapped in one frame at most",
+        |s| s.residency_maps.to_string(),
+        |s, t| store(&mut s.residency_maps, number(t, 0, 1024))
+    ),
+    knob!(
+        "residency.taps",
+        StartUp,
+        "1 to 16",
+        "samples along a pixel's footprint at most",
+        |s| s.residency_taps.to_string(),
+        |s, t| store(&mut s.residency_taps, number(t, 1, 16))
+    ),
+    knob!(
+        "residency.tint",
+        Live,
+        "0 to 1",
+        "how much every place shows the colour of its resident mip",
+        |s| s.residency_tint.to_string(),
+        |s, t| store(&mut s.residency_tint, number(t, 0.0, 1.0))
     ),
     knob!(
         "sparse.cache_frames",

@@ -18,6 +18,7 @@ mod headless;
 mod knobs;
 mod output;
 mod overlay;
+mod pages;
 mod progress;
 mod run;
 mod scenes;
@@ -26,11 +27,14 @@ mod window;
 
 use std::process::ExitCode;
 
+use scenes::{ResidencyScene, TerrainScene};
+
 fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn")).init();
     let done = cli::parse().and_then(|cli| match cli.command {
         cli::Command::Devices(args) => devices::run(&args),
-        cli::Command::Terrain(args) => run::run(*args),
+        cli::Command::Terrain(args) => run::run(Box::new(TerrainScene::new(&args)), args.common),
+        cli::Command::Residency(args) => run::run(Box::new(ResidencyScene::new(&args)), args.common),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -37,15 +37,23 @@ impl Output {
     /// # Errors
     /// When the disk is full or the picture is not of that size.
     pub fn picture(&self, name: &str, size: [u32; 2], pixels: &[u8]) -> Result<PathBuf> {
+        // The alpha channel says nothing, and viewers would blend with it.
+        let rgb: Vec<u8> = pixels.chunks_exact(4).flat_map(|p| [p[0], p[1], p[2]]).collect();
+        self.rgb(name, size, &rgb)
+    }
+
+    /// Writes a picture of RGB pixels, rows from the top. Gives back its path.
+    ///
+    /// # Errors
+    /// When the disk is full or the picture is not of that size.
+    pub fn rgb(&self, name: &str, size: [u32; 2], rgb: &[u8]) -> Result<PathBuf> {
         self.write(name, |file| {
             use image::ImageEncoder;
-            // The alpha channel says nothing, and viewers would blend with it.
-            let rgb: Vec<u8> = pixels.chunks_exact(4).flat_map(|p| [p[0], p[1], p[2]]).collect();
             if rgb.len() as u64 != u64::from(size[0]) * u64::from(size[1]) * 3 {
                 return Err(std::io::Error::other("the frame that was read has another size"));
             }
             image::codecs::png::PngEncoder::new(file)
-                .write_image(&rgb, size[0], size[1], image::ExtendedColorType::Rgb8)
+                .write_image(rgb, size[0], size[1], image::ExtendedColorType::Rgb8)
                 .map_err(std::io::Error::other)
         })
     }
@@ -62,6 +70,14 @@ impl Output {
                 return self.picture(&name, size, pixels);
             }
         }
+    }
+
+    /// Writes a text. Gives back its path.
+    ///
+    /// # Errors
+    /// When the disk is full.
+    pub fn text(&self, name: &str, text: &str) -> Result<PathBuf> {
+        self.write(name, |file| file.write_all(text.as_bytes()))
     }
 
     /// Writes a value as indented JSON. Gives back its path.

@@ -7,14 +7,14 @@ use vasa::inspect::Stats;
 use vasa::vk::{DeviceOptions, FeatureMask, InstanceOptions, Validation};
 use vasa::{Engine, default_cache_folder};
 
-use crate::cli::{CommonArgs, TerrainArgs};
+use crate::cli::CommonArgs;
 use crate::console;
 use crate::failure::{Failure, Result};
 use crate::frame_times::{FrameTimes, Summary};
 use crate::knobs::Settings;
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::scenes::{Scene, TerrainScene};
+use crate::scenes::Scene;
 use crate::{headless, stop, window};
 
 /// Everything that a run needs, window or not.
@@ -47,14 +47,13 @@ struct StatsFile<'a> {
     engine: &'a Stats,
 }
 
-/// Runs the terrain scene.
+/// Runs a scene.
 ///
 /// # Errors
 /// One line that says what to do.
-pub fn run(args: TerrainArgs) -> Result<()> {
-    let scene = TerrainScene::new(&args);
-    let common = args.common;
-    let settings = settings(&common)?;
+pub fn run(scene: Box<dyn Scene>, common: CommonArgs) -> Result<()> {
+    let mut settings = settings(&common)?;
+    scene.adjust(&mut settings);
     for line in &common.commands {
         console::find(line).map_err(Failure::Usage)?;
     }
@@ -62,14 +61,7 @@ pub fn run(args: TerrainArgs) -> Result<()> {
     let output = Output::open(&folder)?;
     stop::listen()?;
     let progress = Progress::new();
-    let mut run = Run {
-        args: common,
-        settings,
-        output,
-        scene: Box::new(scene),
-        progress,
-        times: FrameTimes::default(),
-    };
+    let mut run = Run { args: common, settings, output, scene, progress, times: FrameTimes::default() };
     let wanted = window::wanted(&run.args);
     if let Err(why) = &wanted {
         refuse_or_say(&run.args, why)?;
@@ -198,9 +190,14 @@ impl Run {
         );
         println!("{}\n{}", picture.display(), numbers.display());
         let device = engine.device().clone();
+        self.scene.conclude(engine, &self.output)?;
         for line in self.args.commands.clone() {
-            let mut context =
-                console::Context { stats: &stats, device: &device, settings: &mut self.settings };
+            let mut context = console::Context {
+                stats: &stats,
+                device: &device,
+                checker: engine.sparse().checker(),
+                settings: &mut self.settings,
+            };
             let text = console::run(&line, &mut context).map_err(Failure::failed)?;
             println!("\n> {line}\n{text}");
         }

@@ -193,6 +193,7 @@ impl State {
                 speed: self.fly.speed(),
             })?;
         }
+        run.scene.before_frame(&mut self.engine, &run.settings);
         let view = run.scene.view(&run.settings, self.fly.camera, time);
         let (overlay, shown) = (&mut self.overlay, self.show_overlay);
         let mut drawn = Ok(());

@@ -20,9 +20,10 @@ use ash::vk::{
 
 use crate::inspect::{DeviceStats, GpuSceneStats, MemoryStats, ObjectStats, PassTimes, Stats};
 use crate::memory::UploadRing;
-use crate::render::{self, Culled, FrameTarget, RenderOptions, Renderer, View};
+use crate::render::{self, Culled, FrameTarget, RenderOptions, Renderer, View, World};
 use crate::scene::{self, Scene};
-use crate::sparse::{self, SparseKnobs, SparseMemory};
+use crate::sparse::{self, Flushed, SparseKnobs, SparseMemory};
+use crate::streaming::{self, StreamedGround};
 use crate::vk::swapchain::{Acquired, AcquiredImage, Swapchain};
 use crate::vk::timeline::PresentSync;
 use crate::vk::{
@@ -47,6 +48,9 @@ pub enum Error {
     /// The scene.
     #[error(transparent)]
     Scene(#[from] scene::Error),
+    /// Streamed images.
+    #[error(transparent)]
+    Streaming(#[from] streaming::Error),
     /// Rendering.
     #[error(transparent)]
     Render(#[from] render::Error),
@@ -129,6 +133,7 @@ pub struct Engine {
     frames: Vec<FrameSlot>,
     renderer: Renderer,
     scene: Scene,
+    ground: Option<StreamedGround>,
     uploads: UploadRing,
     readback: Option<Buffer>,
     sparse: SparseMemory,
@@ -191,6 +196,7 @@ impl Engine {
             frames: frames.collect::<vk::Result<_>>()?,
             renderer: Renderer::new(&device, render, frames_in_flight)?,
             scene: Scene::new(&device, &sparse)?,
+            ground: None,
             uploads: UploadRing::new(&device, upload_bytes)?,
             readback: None,
             sparse,
@@ -221,6 +227,21 @@ impl Engine {
     /// The scene, to change.
     pub fn scene_mut(&mut self) -> &mut Scene {
         &mut self.scene
+    }
+
+    /// The streamed ground plane.
+    pub fn ground(&self) -> Option<&StreamedGround> {
+        self.ground.as_ref()
+    }
+
+    /// The streamed ground plane, to change how it looks.
+    pub fn ground_mut(&mut self) -> Option<&mut StreamedGround> {
+        self.ground.as_mut()
+    }
+
+    /// Puts a streamed ground plane under the scene, in place of the one before.
+    pub fn set_ground(&mut self, ground: Option<StreamedGround>) {
+        self.ground = ground;
     }
 
     /// The renderer.
@@ -264,6 +285,9 @@ impl Engine {
             Err(_) => {
                 slot.timer.discard();
                 self.scene.keep_unsubmitted();
+                if let Some(ground) = &mut self.ground {
+                    ground.image_mut().keep_unsubmitted();
+                }
             }
         }
         let (report, drawn) = submitted?;
@@ -283,7 +307,7 @@ impl Engine {
         place: usize,
     ) -> Result<(FrameReport, Result<()>)> {
         self.scene.prepare(&view.camera, &mut self.uploads, self.frame)?;
-        let flushed = self.sparse.flush(None)?;
+        let flushed = self.flush(view, extent)?;
         // Kept until something that waits for it is submitted.
         self.bound = flushed.wait.or(self.bound);
         let slot = &mut self.frames[place];
@@ -293,6 +317,12 @@ impl Engine {
         slot.timer.begin(&mut update, "SceneUpdate");
         self.scene.record(&mut update)?;
         slot.timer.end(&mut update, "SceneUpdate");
+        if let Some(ground) = &mut self.ground {
+            ground.image_mut().fill(&mut self.uploads);
+            slot.timer.begin(&mut update, "StreamTiles");
+            ground.image_mut().record(&mut update)?;
+            slot.timer.end(&mut update, "StreamTiles");
+        }
         let mut commands = vec![update.finish()?];
         let (sync, drawn) = match self.record_frame(view, extent, present, place) {
             Ok((frame, sync)) => {
@@ -306,8 +336,30 @@ impl Engine {
         self.bound = None;
         self.scene.declare_uses(done);
         self.scene.submitted();
+        if let Some(ground) = &mut self.ground {
+            ground.image_mut().submitted();
+            ground.image().declare_uses(&self.sparse, done);
+        }
         self.uploads.finish(done);
         Ok((FrameReport { frame: self.frame, done, waited: flushed.waits }, drawn))
+    }
+
+    /// Executes the frame's binds. A ground whose tiles are refused is drawn with those that it has; buffers of the scene
+    /// cannot do without.
+    fn flush(&mut self, view: &View, extent: [u32; 2]) -> Result<Flushed> {
+        let Some(ground) = &mut self.ground else { return Ok(self.sparse.flush(None)?) };
+        ground.plan(&view.camera, extent);
+        let scene_needs_it = self.scene.needs_flush(&self.sparse);
+        match self.sparse.flush(None) {
+            Ok(flushed) => {
+                ground.image_mut().bound();
+                Ok(flushed)
+            }
+            Err(error) => {
+                ground.image_mut().refused();
+                if scene_needs_it { Err(error.into()) } else { Ok(Flushed::default()) }
+            }
+        }
     }
 
     fn record_frame(
@@ -320,7 +372,8 @@ impl Engine {
         let slot = &mut self.frames[place];
         let mut encoder = slot.pool.begin("Frame")?;
         let target = FrameTarget { extent, frame: self.frame, place };
-        self.renderer.record(&mut encoder, &mut slot.timer, &self.scene, view, target)?;
+        let world = World { scene: &self.scene, ground: self.ground.as_ref() };
+        self.renderer.record(&mut encoder, &mut slot.timer, world, view, target, &mut self.uploads)?;
         let mut sync = PresentSync::default();
         if let (Some(target), Some(output)) = (present, self.renderer.output()) {
             sync = target.sync.clone();
@@ -431,6 +484,7 @@ impl Engine {
                 terrain_chunks: terrain.map_or(0, |t| t.chunk_count() as u64),
                 rocks: terrain.map_or(0, |t| t.rock_count() as u64),
             },
+            residency: self.ground.as_ref().map(|ground| ground.image().stats()),
             streaming: None,
             shadow: None,
             volume: None,

@@ -14,6 +14,7 @@ pub mod memory;
 pub mod render;
 pub mod scene;
 pub mod sparse;
+pub mod streaming;
 pub mod vk;
 
 pub use ash;

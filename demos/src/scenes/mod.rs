@@ -1,8 +1,10 @@
 //! Scenes: what each demo draws, and where its camera flies.
 
+mod residency;
 mod terrain;
 mod terrain_flight;
 
+pub use residency::ResidencyScene;
 pub use terrain::TerrainScene;
 
 use vasa::Engine;
@@ -11,12 +13,16 @@ use vasa::scene::Camera;
 
 use crate::failure::Result;
 use crate::knobs::Settings;
+use crate::output::Output;
 use crate::progress::Progress;
 
 /// One demo's world.
 pub trait Scene {
     /// Name, as on the command line and in `stats.json`.
     fn name(&self) -> &'static str;
+
+    /// Changes knobs that an argument of the scene's own implies.
+    fn adjust(&self, _settings: &mut Settings) {}
 
     /// Reads files and prepares what needs no device, so that bad input is known before a window opens.
     ///
@@ -30,6 +36,9 @@ pub trait Scene {
     /// When the device has no memory.
     fn build(&mut self, engine: &mut Engine, settings: &Settings, progress: &Progress) -> Result<()>;
 
+    /// Takes over live knobs, before each frame.
+    fn before_frame(&self, _engine: &mut Engine, _settings: &Settings) {}
+
     /// The scripted camera at a share of the flight, from 0 to 1.
     fn flight(&self, share: f32) -> Camera;
 
@@ -41,6 +50,14 @@ pub trait Scene {
 
     /// What is seen by a camera at a time in seconds.
     fn view(&self, settings: &Settings, camera: Camera, time: f32) -> View;
+
+    /// Writes files of its own beside picture and numbers, after the last frame.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    fn conclude(&self, _engine: &Engine, _output: &Output) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Share of the flight at a frame: the last frame ends it, whatever the number of frames.

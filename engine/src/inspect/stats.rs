@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::sparse::SparseStats;
+use crate::streaming::ResidencyStats;
 use crate::vk::Device;
 use crate::vk::capabilities::DeviceType;
 
@@ -151,6 +152,8 @@ pub struct Stats {
     pub memory: MemoryStats,
     /// The GPU scene.
     pub gpu_scene: GpuSceneStats,
+    /// The streamed image of the ground plane; `null` without one.
+    pub residency: Option<ResidencyStats>,
     /// Geometry streaming: not there yet.
     pub streaming: Option<()>,
     /// Virtual shadow maps: not there yet.

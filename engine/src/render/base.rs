@@ -1,4 +1,4 @@
-//! The base pass: everything that culling left, then the sky behind it.
+//! The base pass: everything that culling left, the streamed ground, then the sky behind both.
 
 use std::sync::Arc;
 
@@ -8,8 +8,9 @@ use ash::vk::{
 };
 
 use super::culling::Culling;
+use super::ground::GroundPlaneDraw;
+use super::renderer::World;
 use super::targets::{COLOUR_FORMAT, DEPTH_FORMAT, Targets};
-use crate::scene::Scene;
 use crate::vk::layout::gpu_struct;
 use crate::vk::{
     Buffer, ColourTarget, CommandEncoder, Device, GraphicsDesc, GraphicsPipeline, PassBindings, Result,
@@ -28,6 +29,7 @@ gpu_struct! {
 pub(super) struct BasePass {
     base: GraphicsPipeline,
     sky: GraphicsPipeline,
+    ground: GroundPlaneDraw,
     sampler: Sampler,
 }
 
@@ -51,6 +53,7 @@ impl BasePass {
         let desc = SamplerDesc { linear: true, repeat: true, anisotropy: anisotropy as f32 };
         Ok(Self {
             sampler: Sampler::new(device, "Trilinear", desc)?,
+            ground: GroundPlaneDraw::new(device, samples)?,
             base: pipeline("Base", &shader::BASE, "base_vertex", "base_fragment", true, CullModeFlags::BACK)?,
             sky: pipeline("Sky", &shader::SKY, "sky_vertex", "sky_fragment", false, CullModeFlags::NONE)?,
         })
@@ -60,11 +63,12 @@ impl BasePass {
         &self,
         encoder: &mut CommandEncoder,
         targets: &Targets,
-        scene: &Scene,
+        world: World<'_>,
         culling: &Culling,
         frames: &Buffer,
         push: &BasePush,
     ) {
+        let World { scene, ground } = world;
         // The frame before may still read or write what is drawn over: its contents are discarded.
         let colour_before =
             (Stage::FRAGMENT_SHADER | Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
@@ -114,6 +118,9 @@ impl BasePass {
         if !gpu.instances().is_empty() && encoder.bind_graphics(&self.base, &bindings, push) {
             encoder.bind_indices(scene.geometry().indices().buffer());
             culling.draw(encoder);
+        }
+        if let Some(ground) = ground {
+            self.ground.draw(encoder, ground, frames, push.frame_index);
         }
         let bindings = PassBindings { buffers: &[(0, frames)], ..Default::default() };
         if encoder.bind_graphics(&self.sky, &bindings, push) {

@@ -1,7 +1,7 @@
 //! The frame itself; [`Renderer::record`] reads like a table of contents.
 //!
 //! ```text
-//! Scene (prepared) -> constants -> culling -> base pass + sky -> tone map -> edge blend -> output image
+//! Scene (prepared) -> constants -> culling -> base pass + ground + sky -> tone map -> edge blend -> output image
 //! ```
 //!
 //! Each pass binds exactly what it reads and writes (`vk::pass_bindings`); what is the same for a whole frame lies in
@@ -12,6 +12,8 @@ mod constants;
 mod culling;
 mod edge_blend;
 mod error;
+mod ground;
+mod inset;
 mod renderer;
 mod targets;
 mod tone_map;
@@ -25,6 +27,7 @@ pub use constants::FrameConstants;
 pub use culling::{CullPush, Culled};
 pub use edge_blend::EdgeBlendPush;
 pub use error::{Error, Result};
-pub use renderer::{FrameTarget, RenderOptions, Renderer};
+pub use ground::GroundPush;
+pub use renderer::{FrameTarget, RenderOptions, Renderer, World};
 pub use tone_map::ToneMapPush;
 pub use view::{Atmosphere, View};

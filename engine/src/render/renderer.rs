@@ -9,10 +9,13 @@ use super::constants::{ConstantsBuffer, FrameConstants};
 use super::culling::{Culled, Culling};
 use super::edge_blend::EdgeBlend;
 use super::error::Result;
+use super::inset;
 use super::targets::Targets;
 use super::tone_map::ToneMap;
 use super::view::View;
+use crate::memory::UploadRing;
 use crate::scene::Scene;
+use crate::streaming::StreamedGround;
 use crate::vk::capabilities::DeviceType;
 use crate::vk::{Buffer, CommandEncoder, Device, Image, PassTimer};
 
@@ -45,6 +48,15 @@ pub struct FrameTarget {
     pub frame: u64,
     /// Its place among the frames in flight.
     pub place: usize,
+}
+
+/// What is drawn.
+#[derive(Debug, Clone, Copy)]
+pub struct World<'a> {
+    /// Meshes, instances, terrain.
+    pub scene: &'a Scene,
+    /// A streamed ground plane under them.
+    pub ground: Option<&'a StreamedGround>,
 }
 
 /// Pipelines, targets and per-frame buffers.
@@ -96,10 +108,12 @@ impl Renderer {
         &mut self,
         encoder: &mut CommandEncoder,
         timer: &mut PassTimer,
-        scene: &Scene,
+        world: World<'_>,
         view: &View,
         target: FrameTarget,
+        uploads: &mut UploadRing,
     ) -> Result<()> {
+        let World { scene, ground } = world;
         let FrameTarget { extent, frame, place } = target;
         self.culling.reserve(scene.gpu().instances().len())?;
         if self.targets.as_ref().is_none_or(|t| t.extent != extent) {
@@ -120,7 +134,7 @@ impl Renderer {
         timer.end(encoder, "Culling");
 
         timer.begin(encoder, "BasePass");
-        self.base.record(encoder, targets, scene, &self.culling, frames, &push);
+        self.base.record(encoder, targets, world, &self.culling, frames, &push);
         timer.end(encoder, "BasePass");
 
         timer.begin(encoder, "ToneMap");
@@ -130,6 +144,12 @@ impl Renderer {
         timer.begin(encoder, "EdgeBlend");
         self.edge_blend.record(encoder, targets);
         timer.end(encoder, "EdgeBlend");
+
+        if let Some(ground) = ground.filter(|ground| ground.look.inset && ground.image().is_ready()) {
+            timer.begin(encoder, "ResidencyInset");
+            inset::record(encoder, &targets.output, ground, &view.camera, uploads)?;
+            timer.end(encoder, "ResidencyInset");
+        }
         Ok(())
     }
 

@@ -43,7 +43,8 @@ impl Targets {
         });
         let display =
             Image::committed(device, "Display", ImageDesc::new_2d(OUTPUT_FORMAT, extent, colour_usage))?;
-        let output_usage = attachment | ImageUsageFlags::TRANSFER_SRC;
+        // What is copied into it is the inset of the residency map.
+        let output_usage = attachment | ImageUsageFlags::TRANSFER_SRC | ImageUsageFlags::TRANSFER_DST;
         let output =
             Image::committed(device, "Output", ImageDesc::new_2d(OUTPUT_FORMAT, extent, output_usage))?;
         Ok(Self { extent, samples: samples.transpose()?, colour, depth, display, output })

@@ -1,6 +1,6 @@
 //! Structures that the frame's shaders share with the host.
 
-use super::{BasePush, CullPush, EdgeBlendPush, FrameConstants, RenderOptions, ToneMapPush};
+use super::{BasePush, CullPush, EdgeBlendPush, FrameConstants, GroundPush, RenderOptions, ToneMapPush};
 use crate::scene::geometry::{MoveJob, MoveWordsPush};
 use crate::scene::gpu_scene::ScatterPush;
 use crate::scene::gpu_scene::{InstancePayload, InstanceSceneData, PrimitiveData};
@@ -20,6 +20,7 @@ const SHARED: &[StructLayout] = &[
     ToneMapPush::LAYOUT,
     EdgeBlendPush::LAYOUT,
     CullPush::LAYOUT,
+    GroundPush::LAYOUT,
     TerrainConstants::LAYOUT,
     TerrainLayer::LAYOUT,
     ChunkJob::LAYOUT,

@@ -11,7 +11,7 @@ use super::gpu_scene::{GpuScene, InstanceDesc, InstanceSet, Primitive, Primitive
 use super::terrain::Terrain;
 use crate::memory::UploadRing;
 use crate::scene::Camera;
-use crate::sparse::SparseMemory;
+use crate::sparse::{GrowableBuffer, SparseMemory};
 use crate::vk::{CommandEncoder, Device, Point};
 
 slotmap::new_key_type! {
@@ -226,17 +226,25 @@ impl Scene {
     /// Tells the checker of reserved memory what a submission with the moment `at` may use: of each buffer the bytes that
     /// were asked for, which is how far shaders are allowed to look.
     pub fn declare_uses(&self, at: Point) {
+        for buffer in self.buffers() {
+            buffer.declare_use(0..buffer.requested(), at);
+        }
+    }
+
+    /// Whether a buffer of the scene needs the next flush: if that is refused, the frame cannot be drawn.
+    pub fn needs_flush(&self, sparse: &SparseMemory) -> bool {
+        self.buffers().into_iter().any(|buffer| sparse.is_queued(buffer.id()))
+    }
+
+    fn buffers(&self) -> [&GrowableBuffer; 5] {
         let (gpu, geometry) = (&self.gpu, &self.geometry);
-        let buffers = [
+        [
             gpu.primitives().buffer(),
             gpu.instances().buffer(),
             gpu.payloads().buffer(),
             geometry.vertices(),
             geometry.indices(),
-        ];
-        for buffer in buffers {
-            buffer.declare_use(0..buffer.requested(), at);
-        }
+        ]
     }
 
     /// What was recorded is submitted: it need not be recorded again.

@@ -161,6 +161,11 @@ impl SparseMemory {
         self.shared.checker.declare_use(id, bytes, at);
     }
 
+    /// Whether a resource has something queued for the next flush. `id` is that of the resource.
+    pub fn is_queued(&self, id: u64) -> bool {
+        self.shared.lock().has_work(id)
+    }
+
     /// The checker and its page tables.
     pub fn checker(&self) -> &Checker {
         &self.shared.checker

@@ -2,9 +2,9 @@
 //! file or a library. Letters with descenders hang two pixels lower.
 
 /// Pixels from one character to the next, at scale 1.
-pub(super) const ADVANCE: u32 = 6;
+pub(crate) const ADVANCE: u32 = 6;
 /// Pixels from the top of a line to its baseline, at scale 1.
-pub(super) const HEIGHT: u32 = 7;
+pub(crate) const HEIGHT: u32 = 7;
 
 const COLUMNS: u32 = 5;
 
@@ -112,7 +112,7 @@ const GLYPHS: [[u8; HEIGHT as usize]; 95] = [
 const UNKNOWN: [u8; HEIGHT as usize] = [0x1f, 0x11, 0x11, 0x11, 0x11, 0x11, 0x1f];
 
 /// The pixels of a character as (column, row), rows below [`HEIGHT`] included.
-pub(super) fn pixels(character: char) -> impl Iterator<Item = (u32, u32)> {
+pub(crate) fn pixels(character: char) -> impl Iterator<Item = (u32, u32)> {
     let index = (character as usize).checked_sub(' ' as usize);
     let rows = index.and_then(|index| GLYPHS.get(index)).unwrap_or(&UNKNOWN);
     let drop = if matches!(character, 'g' | 'p' | 'q' | 'y' | ',') { 2 } else { 0 };
@@ -122,6 +122,6 @@ pub(super) fn pixels(character: char) -> impl Iterator<Item = (u32, u32)> {
 }
 
 /// The width of a text in pixels, at scale 1.
-pub(super) fn width(text: &str) -> u32 {
+pub(crate) fn width(text: &str) -> u32 {
     u32::try_from(text.chars().count()).unwrap_or(u32::MAX).saturating_mul(ADVANCE)
 }

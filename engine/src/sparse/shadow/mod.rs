@@ -33,7 +33,7 @@ mod bind;
 mod canvas;
 mod cells;
 mod dump;
-mod font;
+pub(crate) mod font;
 mod log;
 mod picture;
 mod release;
