@@ -1,7 +1,8 @@
 //! Dropping at bad moments: with a commit that is not flushed, with work in flight, in any order. The harness
 //! looks for leaks and for what validation says about destroyed objects.
 
-use vasa::sparse::GrowableBuffer;
+use ash::vk::BufferUsageFlags;
+use vasa::sparse::{CommitPolicy, Contents, GrowableBuffer, GrowableDesc};
 use vasa::vk::{CommandPool, Timeline};
 use vasa_tests::growable::{resize, storage, waits};
 use vasa_tests::pattern::Pattern;
@@ -182,5 +183,35 @@ fn a_recording_that_is_overtaken_keeps_what_it_uses() {
         h.device.collect().unwrap();
         assert_eq!(h.device.retiring(), 0);
         pool.reset().unwrap();
+    });
+}
+
+#[test]
+fn a_dropped_buffer_takes_its_queued_commands_along() {
+    on_device(|h| {
+        let sparse = h.small_chunks();
+        let desc = GrowableDesc {
+            contents: Contents::Zeroed,
+            policy: CommitPolicy::AHEAD,
+            ..GrowableDesc::new("Queued", 8 * MIB, BufferUsageFlags::STORAGE_BUFFER)
+        };
+        let mut buffer = GrowableBuffer::new(&sparse, &desc).unwrap();
+        buffer.commit(TILE).unwrap();
+        sparse.flush(None).unwrap();
+        buffer.commit(2 * TILE).unwrap();
+        sparse.flush(None).unwrap();
+        sparse.end_frame();
+        let patience = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while h.in_place() && buffer.committed() <= 2 * TILE && std::time::Instant::now() < patience {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        h.device.wait_idle().unwrap();
+        // Within what is bound ahead: nothing to bind, but a clear to record; in the fallback a copy as well.
+        let commit = buffer.commit(3 * TILE).unwrap();
+        assert_eq!(commit.moved, !h.in_place());
+        drop(buffer);
+        let last = h.device.submitted(Timeline::Graphics);
+        assert_eq!(sparse.flush(None).unwrap().wait, None);
+        assert_eq!(h.device.submitted(Timeline::Graphics), last, "commands for a buffer that is gone");
     });
 }

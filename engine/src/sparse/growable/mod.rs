@@ -259,8 +259,12 @@ impl Drop for GrowableBuffer {
         self.shelf.stop_ahead();
         // A commit that is not flushed is never bound. Chunks it would have freed are still bound, so they go
         // with the others: after the buffer, and not to the cache.
-        let pending = self.shared.lock().take_work(self.id);
+        let mut inner = self.shared.lock();
+        let pending = inner.take_work(self.id);
         self.limbo = pending.map(|work| work.freed).unwrap_or_default();
+        // Nor are commands recorded that would touch chunks which go now.
+        inner.work.retain(|work| work.id != self.id);
+        drop(inner);
         if !self.fallback {
             self.shared.checker.remove_resource(self.id);
         }
