@@ -72,7 +72,7 @@ pub(super) fn all(
             rig.chunks(name.clone(), count, figures).or_else(|e| leave_out(e, name, figures))?;
         }
         for &count in &plan.scattered {
-            let name = format!("{count} tiles of {}, scattered", size(TILE_BYTES));
+            let name = format!("{count} tiles of a buffer, scattered");
             rig.scattered(name.clone(), count, figures).or_else(|e| leave_out(e, name, figures))?;
         }
     } else {

@@ -120,10 +120,13 @@ impl Summary {
 
 /// Every work of any run, in the order in which they were first measured.
 fn rows(runs: &[&RunFigures]) -> Vec<Row> {
-    let same = |a: &Work, b: &Work| (a.queue, &a.name, a.operation) == (b.queue, &b.name, b.operation);
+    let same = |a: &Measured, b: &Measured| {
+        let key = |m: &Measured| (m.work.queue, m.work.operation, m.ours.is_some());
+        key(a) == key(b) && a.work.name == b.work.name
+    };
     let mut groups: Vec<Vec<Measured>> = Vec::new();
     for one in runs.iter().flat_map(|run| &run.measured) {
-        match groups.iter_mut().find(|group| same(&group[0].work, &one.work)) {
+        match groups.iter_mut().find(|group| same(&group[0], one)) {
             Some(group) => group.push(one.clone()),
             None => groups.push(vec![one.clone()]),
         }

@@ -77,6 +77,14 @@ fn binds_that_differ_are_no_comparison_and_are_shown() {
 }
 
 #[test]
+fn the_same_name_compared_and_alone_are_two_rows() {
+    let mut run = run(1.0, 10.0);
+    run.measured.push(measured("4 chunks of 16 MiB", "bind", None, 5.0));
+    let summary = Summary::of(Plan::new(true), Value::Null, vec![run]);
+    assert_eq!((summary.compared().count(), summary.rows.len()), (1, 4));
+}
+
+#[test]
 fn json_has_its_keys() {
     let json = summary().json();
     let compared = &json["compared"][0];
