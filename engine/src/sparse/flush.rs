@@ -73,10 +73,10 @@ impl SparseMemory {
         shared.continue_remapping(&mut inner);
         let work = std::mem::take(&mut inner.work);
         if work.is_empty() {
-            return shared.wait_for_needed(&mut inner, None);
+            return shared.wait_for_needed(&mut inner, None, None);
         }
-        match shared.bind(&mut inner, &work) {
-            Ok(done) => done.last().into_iter().for_each(|point| inner.need(point)),
+        let bound = match shared.bind(&mut inner, &work) {
+            Ok(done) => done.last(),
             Err(error) => {
                 inner.remapping_refused(&shared.device);
                 // What a resource cannot do without, and commands of what was bound before, are tried again.
@@ -85,7 +85,8 @@ impl SparseMemory {
                 roll_back(refused, &mut inner);
                 return Err(error.into());
             }
-        }
+        };
+        bound.into_iter().for_each(|point| inner.need(point));
         inner.remapping_bound();
         for w in work.iter().filter(|w| !w.is_bound) {
             w.freed.iter().for_each(|chunk| inner.cache.give(chunk.clone()));
@@ -115,7 +116,7 @@ impl SparseMemory {
                 },
             }
         }
-        let flushed = shared.wait_for_needed(&mut inner, submitted);
+        let flushed = shared.wait_for_needed(&mut inner, bound, submitted);
         inner.update_totals();
         flushed
     }
@@ -123,17 +124,24 @@ impl SparseMemory {
 
 impl Core {
     /// The moment to wait for: of commands that were submitted, which come after all binds, or of the last bind needed.
-    fn wait_for_needed(&self, inner: &mut Inner, submitted: Option<Point>) -> Result<Flushed> {
-        let wait = submitted.or(inner.needed);
+    /// A bind of earlier flushes that is done by now is nothing to wait for; that of this one (`bound`) is told anyway.
+    fn wait_for_needed(
+        &self,
+        inner: &mut Inner,
+        bound: Option<Point>,
+        submitted: Option<Point>,
+    ) -> Result<Flushed> {
+        let needed = inner.needed;
+        if let Some(point) = needed
+            && self.device.reached(point)?
+        {
+            inner.needed = None;
+        }
+        let wait = submitted.or(bound.and(needed)).or(inner.needed);
         let waits = match wait {
             Some(point) => !self.device.reached(point)?,
             None => false,
         };
-        if let Some(needed) = inner.needed
-            && self.device.reached(needed)?
-        {
-            inner.needed = None;
-        }
         inner.stats.frames_waited += u64::from(waits);
         Ok(Flushed { wait, waits })
     }
