@@ -11,7 +11,7 @@ impl Random {
     }
 
     /// Any number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -21,7 +21,7 @@ impl Random {
 
     /// A number below `limit` (0 for a limit of 0).
     pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit.max(1)
+        self.number() % limit.max(1)
     }
 
     /// Yes once in `n` times.
@@ -42,7 +42,7 @@ impl Random {
 
     /// So many bytes.
     pub fn bytes(&mut self, count: u64) -> Vec<u8> {
-        let words = (0..count.div_ceil(8)).flat_map(|_| self.next().to_le_bytes());
+        let words = (0..count.div_ceil(8)).flat_map(|_| self.number().to_le_bytes());
         words.take(count as usize).collect()
     }
 }

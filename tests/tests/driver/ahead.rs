@@ -227,7 +227,7 @@ fn after_giving_everything_back_nothing_comes_back_by_itself() {
     on_device(|h| {
         let sparse = h.small_chunks();
         let mut buffer = ahead(&sparse, "Back");
-        for bytes in [40 * MIB, 0, TILE] {
+        for bytes in [40 * MIB, 0, TILE, TILE] {
             buffer.commit(bytes).unwrap();
             sparse.flush(None).unwrap();
             sparse.end_frame();

@@ -99,19 +99,19 @@ fn tiles_that_come_and_go_in_the_middle_of_a_step_are_their_owners() {
         let sparse = h.small_chunks();
         let mut zoo = fragmented(h, &sparse, 3, 3);
         let mut random = Random::new(4);
-        sparse.set_defragmentation(knobs(8));
+        sparse.set_defragmentation(knobs(24));
         let mut wait = Vec::new();
         for round in 0..60 {
             // Between staging and rebinding: away for good, away and back, and new ones.
             for index in 0..zoo.buffers.len() {
                 let model = &mut zoo.buffers[index];
                 let mapped: Vec<u64> = model.tiles.keys().copied().collect();
-                let gone = random.some(&mapped, 4);
+                let gone = random.some(&mapped, 12);
                 model.buffer.unmap_each(&gone).unwrap();
                 model.tiles.retain(|tile, _| !gone.contains(tile));
-                let back = random.some(&gone, 2);
+                let back = random.some(&gone, 4);
                 let every: Vec<u64> = (0..TILES).filter(|t| !model.tiles.contains_key(t)).collect();
-                let mut fresh = random.some(&every, 3);
+                let mut fresh = random.some(&every, 10);
                 fresh.extend(&back);
                 model.buffer.map_each(&fresh).unwrap();
                 // Written after the flush; until then the model has no such tile.
@@ -123,10 +123,10 @@ fn tiles_that_come_and_go_in_the_middle_of_a_step_are_their_owners() {
                 let floor = model.image.layout().floor_lod();
                 let mapped: Vec<_> =
                     model.tiles.values().map(|(t, _)| *t).filter(|t| t.mip < floor).collect();
-                let gone = random.some(&mapped, 3);
+                let gone = random.some(&mapped, 8);
                 model.image.unmap(&gone).unwrap();
                 model.tiles.retain(|_, (tile, _)| !gone.contains(tile));
-                let fresh: Vec<_> = random.some(&model.movable(), 3);
+                let fresh: Vec<_> = random.some(&model.movable(), 8);
                 let fresh: Vec<_> =
                     fresh.into_iter().filter(|t| !model.tiles.values().any(|(m, _)| m == t)).collect();
                 model.image.map(&fresh).unwrap();

@@ -162,6 +162,7 @@ fn commits_round_up_to_whole_tiles_and_the_same_tiles_move_nothing() {
         h.device.wait(&[bound]).unwrap();
         assert!(!buffer.commit(TILE).unwrap().moved);
         assert!(!buffer.commit(TILE / 2).unwrap().moved);
+        h.settle();
         assert_eq!(sparse.flush(None).unwrap().wait, None, "nothing moved, so there is nothing to wait for");
         assert!(buffer.commit(TILE + 1).unwrap().moved);
         assert_eq!(buffer.committed(), 2 * TILE);

@@ -15,6 +15,7 @@ fn committing_past_the_capacity_is_an_error_that_names_both() {
         let mut buffer = storage(&sparse, "Past", 4 * MIB);
         let wait = waits(resize(&sparse, &mut buffer, MIB));
         h.write(&buffer, Pattern::new(1), (0, MIB), &wait);
+        h.settle();
         for asked in [4 * MIB + 1, u64::MAX - 1] {
             let error = buffer.commit(asked).unwrap_err();
             let text = error.to_string();

@@ -70,7 +70,7 @@ fn churn_on(h: &Harness, sparse: &SparseMemory, desc: ImageDesc) {
     image.map(&[tile]).unwrap();
     sparse.flush(None).unwrap();
     let written = texels(&image, tile, 3);
-    h.write_texels(image.image(), &[written.clone()], &wait);
+    h.write_texels(image.image(), std::slice::from_ref(&written), &wait);
     h.expect_texels(image.image(), &[written], &[]);
     let stats = image.stats();
     assert!(stats.kind.ends_with("(fallback)"), "{}", stats.kind);

@@ -213,7 +213,7 @@ fn the_same_tile_twice_is_one_tile_and_nothing_is_bound_for_nothing() {
         two.map(&[tile]).unwrap();
         let wait: Vec<Point> = wait.into_iter().chain(waits(sparse.flush(None).unwrap())).collect();
         let written = texels(&two, tile, 9);
-        h.write_texels(two.image(), &[written.clone()], &wait);
+        h.write_texels(two.image(), std::slice::from_ref(&written), &wait);
         h.expect_tiles_in_chunks(&two, &[(tile, written.1)]);
     });
 }
@@ -258,7 +258,7 @@ fn a_refused_unmap_keeps_the_tile_and_its_texels() {
         image.map(&[kept]).unwrap();
         let wait = waits(sparse.flush(None).unwrap());
         let written = texels(&image, kept, 5);
-        h.write_texels(image.image(), &[written.clone()], &wait);
+        h.write_texels(image.image(), std::slice::from_ref(&written), &wait);
         let place = image.locate(kept).map(|(chunk, at)| (chunk.id(), at));
         image.unmap(&[kept]).unwrap();
         image.map(&[kept, other]).unwrap();

@@ -96,7 +96,7 @@ impl Everything {
                 }
                 _ => {
                     self.seed += 1;
-                    if self.seed % 64 == 0 {
+                    if self.seed.is_multiple_of(64) {
                         self.chunked = chunked(h, sparse, self.seed);
                     }
                 }
