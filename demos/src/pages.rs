@@ -32,10 +32,8 @@ pub fn text(checker: &Checker) -> String {
 /// When a file cannot be written.
 pub fn write(checker: &Checker, output: &Output) -> Result<()> {
     let pages = Pages { page_tables: checker.page_tables(), chunks: checker.chunk_maps() };
-    let mut written = vec![
-        output.json("pages.json", &pages)?,
-        output.text("pages.txt", &(text(checker) + "\n"))?,
-    ];
+    let mut written =
+        vec![output.json("pages.json", &pages)?, output.text("pages.txt", &(text(checker) + "\n"))?];
     if let Some(picture) = checker.picture() {
         written.push(output.rgb("pages.png", [picture.width, picture.height], &picture.pixels)?);
     }

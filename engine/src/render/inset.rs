@@ -70,7 +70,8 @@ pub(super) fn record(
     let Ok(upload) = uploads.write(&picture.pixels) else { return Ok(()) };
     let (read, write) = (ImageLayout::TRANSFER_SRC_OPTIMAL, ImageLayout::TRANSFER_DST_OPTIMAL);
     let drawn = (Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
-    let (copy, then) = ((Stage::ALL_TRANSFER, Access::TRANSFER_WRITE), (Stage::ALL_TRANSFER, Access::TRANSFER_READ));
+    let (copy, then) =
+        ((Stage::ALL_TRANSFER, Access::TRANSFER_WRITE), (Stage::ALL_TRANSFER, Access::TRANSFER_READ));
     encoder.image_barrier(output.raw(), ImageAspectFlags::COLOR, (read, write), drawn, copy);
     let offset = [extent[0] - picture.width - margin(extent), margin(extent), 0];
     let region = ImageRegion { mip: 0, layer: 0, offset, extent: [picture.width, picture.height, 1] };
@@ -92,8 +93,11 @@ fn draw(shown: &Shown<'_>) -> Option<Picture> {
     let texels = columns.max(rows).max(1);
     let side = (height * 9 / 25).min(width / 3) / texels.min(height) * texels;
     let aspect = shown.plane.size.y / shown.plane.size.x;
-    let (map_width, map_height) =
-        if aspect > 1.0 { ((side as f32 / aspect) as u32, side) } else { (side, (side as f32 * aspect) as u32) };
+    let (map_width, map_height) = if aspect > 1.0 {
+        ((side as f32 / aspect) as u32, side)
+    } else {
+        (side, (side as f32 * aspect) as u32)
+    };
     let pad = PAD * scale;
     let lines = legend(shown.stats);
     let text = lines.iter().map(|line| font::width(&line.text)).max().unwrap_or(0) + 12;
@@ -129,7 +133,10 @@ fn legend(stats: &ResidencyStats) -> Vec<Line> {
     let colour = |level: usize| COLOURS.get(level).or(COLOURS.last()).copied();
     let mips = stats.mapped_per_mip.iter().zip(&stats.tiles_per_mip).enumerate();
     let mut lines: Vec<Line> = mips
-        .map(|(mip, (mapped, all))| Line { colour: colour(mip), text: format!("mip {mip} {mapped:>5} of {all}") })
+        .map(|(mip, (mapped, all))| Line {
+            colour: colour(mip),
+            text: format!("mip {mip} {mapped:>5} of {all}"),
+        })
         .collect();
     let first = stats.mapped_per_mip.len();
     let pinned = stats.pinned_tiles;
@@ -168,7 +175,8 @@ fn draw_map(canvas: &mut Canvas, shown: &Shown<'_>, (corner, size): (Vec2, Vec2)
             let to = at - eye;
             let sees = left.perp_dot(to) > 0.0 && right.perp_dot(to) < 0.0;
             // Lines along both edges of the view, and a dot with a dark rim for the eye.
-            let beside = |edge: Vec2| if edge.dot(to) > 0.0 { edge.perp_dot(to).abs() } else { f32::INFINITY };
+            let beside =
+                |edge: Vec2| if edge.dot(to) > 0.0 { edge.perp_dot(to).abs() } else { f32::INFINITY };
             let from_line = beside(left).min(beside(right));
             let cover = (1.3 * line - from_line).clamp(0.0, 1.0) * 0.85;
             let dot = (4.5 * line - to.length()).clamp(0.0, 1.0);
@@ -273,7 +281,11 @@ mod tests {
         };
         assert_eq!(at(128, 20), COLOURS[0], "ahead, all there");
         assert_eq!(at(10, 100), COLOURS[0].map(|c| (f32::from(c) * 0.62) as u8), "beside the view");
-        assert_eq!(at(128, 250), COLOURS[6].map(|c| (f32::from(c) * 0.62) as u8), "behind, only what is pinned");
+        assert_eq!(
+            at(128, 250),
+            COLOURS[6].map(|c| (f32::from(c) * 0.62) as u8),
+            "behind, only what is pinned"
+        );
         assert_eq!(at(128, 128), [255; 3], "the eye");
     }
 

@@ -13,7 +13,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// A format whose texels this room cannot lay out.
-    #[error("{name} is to be streamed in the format {format:?}: only BC1, BC3, BC4, BC5, BC7 and RGBA8 can be")]
+    #[error(
+        "{name} is to be streamed in the format {format:?}: only BC1, BC3, BC4, BC5, BC7 and RGBA8 can be"
+    )]
     Format {
         /// The image.
         name: String,

@@ -17,6 +17,7 @@ mod limits;
 mod ordering;
 mod pipelines;
 mod present;
+mod residency;
 mod scene;
 mod statistics;
 mod terrain;

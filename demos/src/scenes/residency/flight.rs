@@ -1,17 +1,17 @@
-//! The scripted flight: in over the sea, down to the coast, low over fields and a village, up along the hills.
+//! The scripted flight: in over the sea, along a bay, over fields and hills, down to a village by an inlet.
 
 use glam::Vec3;
 use vasa::scene::Camera;
 
 /// Eye and target by share of the flight, relative to the island's middle, metres.
 const STATIONS: [(f32, [f32; 3], [f32; 3]); 7] = [
-    (0.00, [-1900.0, 620.0, 2350.0], [100.0, 0.0, 100.0]),
-    (0.18, [-1350.0, 330.0, 1500.0], [100.0, 20.0, 200.0]),
-    (0.36, [-900.0, 130.0, 900.0], [100.0, 0.0, 250.0]),
-    (0.55, [-380.0, 85.0, 620.0], [600.0, 0.0, 250.0]),
-    (0.72, [250.0, 95.0, 560.0], [900.0, 10.0, -150.0]),
-    (0.86, [760.0, 150.0, 330.0], [500.0, 10.0, -500.0]),
-    (1.00, [930.0, 210.0, 60.0], [-150.0, 0.0, -350.0]),
+    (0.00, [-1500.0, 430.0, 2050.0], [100.0, 0.0, 150.0]),
+    (0.20, [-900.0, 210.0, 1380.0], [300.0, 0.0, 420.0]),
+    (0.40, [-420.0, 112.0, 1010.0], [320.0, 0.0, 400.0]),
+    (0.57, [-190.0, 150.0, 420.0], [500.0, 0.0, -150.0]),
+    (0.73, [40.0, 175.0, -280.0], [620.0, 0.0, -720.0]),
+    (0.88, [60.0, 135.0, -930.0], [580.0, 0.0, -880.0]),
+    (1.00, [130.0, 128.0, -1290.0], [470.0, 0.0, -850.0]),
 ];
 
 /// The camera at a share of the flight.
@@ -30,7 +30,10 @@ pub fn camera(share: f32) -> Camera {
         let slope = |p: (f32, Vec3), q: (f32, Vec3)| (q.1 - p.1) / (q.0 - p.0).max(1e-3) * (to - from);
         let (start, end) = (slope(before, b), slope(a, after));
         let (t2, t3) = (t * t, t * t * t);
-        a.1 * (2.0 * t3 - 3.0 * t2 + 1.0) + start * (t3 - 2.0 * t2 + t) + b.1 * (3.0 * t2 - 2.0 * t3) + end * (t3 - t2)
+        a.1 * (2.0 * t3 - 3.0 * t2 + 1.0)
+            + start * (t3 - 2.0 * t2 + t)
+            + b.1 * (3.0 * t2 - 2.0 * t3)
+            + end * (t3 - t2)
     };
     Camera::looking_at(curve(|s| s.1), curve(|s| s.2))
 }
@@ -47,7 +50,10 @@ mod tests {
         let mut last = camera(0.0);
         for i in 1..=2000 {
             let next = camera(i as f32 / 2000.0);
-            assert!((next.position - last.position).length() < 8.0 && (next.yaw - last.yaw).abs() < 0.02, "{i}");
+            assert!(
+                (next.position - last.position).length() < 8.0 && (next.yaw - last.yaw).abs() < 0.02,
+                "{i}"
+            );
             assert!(next.position.y > 40.0, "{i}: {} m", next.position.y);
             last = next;
         }

@@ -44,7 +44,9 @@ impl Labels {
                 let (x, y) = (x + dx, y + dy);
                 if self.is_white(x, y) {
                     white += 1;
-                } else if (0..9).any(|i| self.is_white((x + i % 3).saturating_sub(1), (y + i / 3).saturating_sub(1))) {
+                } else if (0..9)
+                    .any(|i| self.is_white((x + i % 3).saturating_sub(1), (y + i / 3).saturating_sub(1)))
+                {
                     dark += 1;
                 }
             }

@@ -14,7 +14,7 @@ pub const TEXELS: u32 = 16384;
 /// The mip from which on mips are made by halving: its texels are as large as fields.
 const HALVED_FROM: u32 = 6;
 /// Texels from one point of the lattice to the next.
-const LATTICE: u32 = 4;
+const LATTICE: u32 = 8;
 
 /// Makes the texels of the island.
 #[derive(Debug)]
@@ -111,7 +111,8 @@ impl TileSource for IslandSource {
         for (index, block) in bytes.chunks_exact_mut(8).enumerate() {
             let (x, y) = (index % blocks * 4, index / blocks * 4);
             // Mips of one or two texels are a block all the same.
-            let texel = |i: usize| texels.get((y + i / 4).min(height - 1) * width + (x + i % 4).min(width - 1));
+            let texel =
+                |i: usize| texels.get((y + i / 4).min(height - 1) * width + (x + i % 4).min(width - 1));
             let all: [Vec3; 16] = std::array::from_fn(|i| texel(i).copied().unwrap_or(DEEP));
             block.copy_from_slice(&bc1::encode(&all));
         }
