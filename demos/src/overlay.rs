@@ -6,6 +6,7 @@ use egui::{Align2, ClippedPrimitive, Color32, RichText, Stroke, pos2, vec2};
 use egui_ash_renderer::{DynamicRendering, Options, RenderMode, Renderer, RendererError};
 use vasa::ash::vk;
 use vasa::inspect::Stats;
+use vasa::streaming::ResidencyStats;
 use vasa::vk::{CommandEncoder, CommandPool, Device, Timeline};
 
 use crate::failure::{Failure, Result};
@@ -175,7 +176,7 @@ fn lines(panel: &Panel<'_>) -> Vec<String> {
         count += 1;
     });
     let mean = sum / f64::from(count.max(1));
-    vec![
+    let mut lines = vec![
         format!("{} (tier {})", stats.device.name, stats.device.sparse_tier),
         format!("{}x{}  {mean:.2} ms  {:.0} fps", panel.extent[0], panel.extent[1], 1e3 / mean.max(1e-3)),
         format!("{} triangles, {:.0} m/s", stats.gpu_scene.triangles_drawn, panel.speed),
@@ -192,7 +193,33 @@ fn lines(panel: &Panel<'_>) -> Vec<String> {
             sparse.shrinks,
             mib(stats.memory.usage_bytes)
         ),
-    ]
+    ];
+    lines.extend(stats.residency.iter().flat_map(residency_lines));
+    lines
+}
+
+/// The streamed image: its budget, what came and went, and its tiles by mip.
+fn residency_lines(r: &ResidencyStats) -> Vec<String> {
+    let tiles = r.mapped_tiles + r.pinned_tiles;
+    let mut lines = vec![
+        format!(
+            "{}: {} of {} budget, {} whole",
+            r.name,
+            mib(tiles * r.tile_bytes),
+            mib(r.budget_tiles * r.tile_bytes),
+            mib(r.tiles * r.tile_bytes)
+        ),
+        format!(
+            "+{} -{} tiles, {} deferred, {} uploaded",
+            r.mapped,
+            r.unmapped,
+            r.deferred,
+            mib(r.uploaded_bytes)
+        ),
+    ];
+    let mips = r.mapped_per_mip.iter().zip(&r.tiles_per_mip).enumerate();
+    lines.extend(mips.map(|(mip, (mapped, all))| format!("  mip {mip}: {mapped:>4} of {all}")));
+    lines
 }
 
 /// The last frame times, scaled to the longest.

@@ -55,6 +55,8 @@ fn wrong_usage_is_status_two() {
         (&["terrain", "--set", "light.exposure=dark", "--out", out], "0.01 to 100"),
         (&["terrain", "--exec", "vt pools", "--out", out], "known: device"),
         (&["terrain", "--headless", "--window"], "cannot be used with"),
+        (&["residency", "--set", "residency.budget_mib=0", "--out", out], "1 to 4096"),
+        (&["residency", "--budget", "100"], "--budget"),
         (&["volcano"], "unrecognized subcommand"),
     ] {
         refused(arguments, 2, says);
@@ -183,6 +185,56 @@ fn the_default_flight_grows_and_shrinks_and_is_the_same_every_time() {
     let (fallback, stats) = flight(&folder.path().join("fallback"), &["--fallback"]).unwrap();
     assert!(fallback == picture, "sparse and --fallback gave different pictures");
     assert_eq!((&stats["sparse"]["fallback"], &stats["sparse"]["bind_calls"]), (&true.into(), &0.into()));
+}
+
+/// The residency scene, small.
+fn streamed(out: &Path, more: &[&str]) -> Option<(Vec<u8>, serde_json::Value)> {
+    let out = out.to_str().unwrap();
+    let mut arguments = vec!["residency", "--headless", "--size", "96x54", "--frames", "8", "--out", out];
+    arguments.extend(more);
+    let output = on_a_driver(&arguments)?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let at = |name: &str| Path::new(out).join(name);
+    let stats = std::fs::read_to_string(at("stats.json")).unwrap();
+    Some((std::fs::read(at("frame.png")).unwrap(), serde_json::from_str(&stats).unwrap()))
+}
+
+#[test]
+fn the_streamed_image_is_the_same_every_time_and_without_sparse_binding() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("pages");
+    let Some((picture, stats)) = streamed(&pages, &["--dump-pages", "--exec", "pages"]) else { return };
+    let residency = &stats["residency"];
+    let number = |key: &str| residency[key].as_u64().unwrap();
+    assert!(number("maps") > 20 && number("mapped_tiles") < number("tiles") / 4, "{residency}");
+    assert!(number("mapped_tiles") + number("pinned_tiles") <= number("budget_tiles"), "{residency}");
+    assert_eq!((&stats["validation_messages"], &stats["checker_messages"]), (&0.into(), &0.into()));
+    let text = std::fs::read_to_string(pages.join("pages.txt")).unwrap();
+    assert!(text.contains("Ground") && text.contains("mip"), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(pages.join("pages.json")).unwrap()).unwrap();
+    assert!(
+        json["page_tables"].as_array().is_some_and(|tables| tables.iter().any(|t| t["name"] == "Ground"))
+    );
+    assert!(json["chunks"].as_array().is_some_and(|chunks| !chunks.is_empty()));
+    assert!(std::fs::read(pages.join("pages.png")).unwrap().starts_with(b"\x89PNG"));
+    for more in [&[][..], &["--fallback"], &["--mask", "sparse_residency_image_2d"]] {
+        let (again, stats) = streamed(&folder.path().join("again"), more).unwrap();
+        assert!(again == picture, "{more:?} gave another picture");
+        assert_eq!(stats["residency"]["in_place"], more.is_empty(), "{more:?}");
+    }
+}
+
+#[test]
+fn a_device_without_block_compression_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let arguments = ["residency", "--headless", "--frames", "1", "--mask", "bc", "--out", out];
+    let Some(output) = on_a_driver(&arguments) else { return };
+    assert_eq!(output.status.code(), Some(1));
+    let error = error_of(&output);
+    assert!(error.contains("textureCompressionBC"), "{error}");
+    assert_eq!(files(folder.path()), 0, "nothing half-written");
 }
 
 #[test]

@@ -403,14 +403,12 @@ impl StreamedImage {
             let image = self.image.image();
             let aspect = image.desc().aspect();
             encoder.image_barrier(image.raw(), aspect, (read, write), SAMPLED, COPIED);
-            for (upload, tile) in &self.recorded {
-                let Some(TexelRegion { offset, extent }) = self.streamed.region(*tile) else { continue };
-                let region = ImageRegion { mip: tile.mip, layer: tile.layer, offset, extent };
-                encoder.copy_buffer_to_regions(&upload.buffer, image, write, &[(upload.offset, region)]);
-            }
-            for (upload, mip) in &self.recorded_pinned {
-                let region = ImageRegion::mip(image, 0, *mip);
-                encoder.copy_buffer_to_regions(&upload.buffer, image, write, &[(upload.offset, region)]);
+            for (index, (buffer, copies)) in self.copies().into_iter().enumerate() {
+                if index > 0 {
+                    // Nothing overlaps; but validation counts rows of blocks for rows of texels.
+                    encoder.memory_barrier(COPIED, COPIED);
+                }
+                encoder.copy_buffer_to_regions(&buffer, image, write, &copies);
             }
             encoder.image_barrier(image.raw(), aspect, (write, read), COPIED, SAMPLED);
         }
@@ -426,6 +424,26 @@ impl StreamedImage {
             encoder.image_barrier(image.raw(), aspect, (write, read), COPIED, SAMPLED);
         }
         Ok(())
+    }
+
+    /// What was made ready, in one list a buffer: the ring's own, and others where something did not fit.
+    fn copies(&self) -> Vec<(Arc<Buffer>, Vec<(u64, ImageRegion)>)> {
+        let tile = |(upload, tile): &(Upload, TileCoord)| {
+            let TexelRegion { offset, extent } = self.streamed.region(*tile)?;
+            Some((upload.clone(), ImageRegion { mip: tile.mip, layer: tile.layer, offset, extent }))
+        };
+        let mip =
+            |(upload, mip): &(Upload, u32)| (upload.clone(), ImageRegion::mip(self.image.image(), 0, *mip));
+        let pinned = self.recorded_pinned.iter().map(mip);
+        let mut lists: Vec<(Arc<Buffer>, Vec<(u64, ImageRegion)>)> = Vec::new();
+        for (upload, region) in self.recorded.iter().filter_map(tile).chain(pinned) {
+            let copy = (upload.offset, region);
+            match lists.iter_mut().find(|(buffer, _)| Arc::ptr_eq(buffer, &upload.buffer)) {
+                Some((_, copies)) => copies.push(copy),
+                None => lists.push((upload.buffer, vec![copy])),
+            }
+        }
+        lists
     }
 
     /// What was recorded is submitted.

@@ -25,6 +25,7 @@ mod pipelines;
 mod present;
 mod refused_frames;
 mod residency;
+mod residency_maps;
 mod resident_images;
 mod scene;
 mod statistics;

@@ -5,7 +5,7 @@
 
 use glam::{Vec2, Vec3};
 
-use super::noise::{random, smoothstep, value};
+use super::noise::{floor, random, smoothstep, value};
 use super::shape::{Place, RELIEF, Region, Shape};
 
 /// Of open water: the colour of the image's edge, and of everything beyond.
@@ -13,9 +13,9 @@ pub const DEEP: Vec3 = Vec3::new(0.0085, 0.036, 0.075);
 const SHALLOW: Vec3 = Vec3::new(0.058, 0.27, 0.285);
 const MIDDLE: Vec3 = Vec3::new(0.016, 0.115, 0.165);
 const SAND: Vec3 = Vec3::new(0.56, 0.46, 0.31);
-const ROCK: Vec3 = Vec3::new(0.23, 0.20, 0.165);
-const SCREE: Vec3 = Vec3::new(0.33, 0.30, 0.25);
-const HEATH: Vec3 = Vec3::new(0.125, 0.12, 0.045);
+const ROCK: Vec3 = Vec3::new(0.155, 0.135, 0.112);
+const SCREE: Vec3 = Vec3::new(0.235, 0.21, 0.17);
+const HEATH: Vec3 = Vec3::new(0.108, 0.112, 0.036);
 const FOREST: Vec3 = Vec3::new(0.026, 0.052, 0.016);
 const CROWN: Vec3 = Vec3::new(0.060, 0.105, 0.028);
 const HEDGE: Vec3 = Vec3::new(0.028, 0.052, 0.017);
@@ -109,38 +109,43 @@ impl Colours<'_> {
         let wide = grain(p, 70.0, self.side, 0x73);
         let mut colour = Vec3::ZERO;
         // What is all rock or forest needs no fields below.
-        let stony = smoothstep(118.0, 190.0, metres + 26.0 * wide + 12.0 * middle).max(smoothstep(
-            0.62,
-            0.95,
+        let stony = smoothstep(112.0, 160.0, metres + 26.0 * wide + 12.0 * middle).max(smoothstep(
+            0.75,
+            1.1,
             place.slope + 0.12 * middle,
         ));
         let edge = 0.02 + 0.004 * self.side;
         let wooded = smoothstep(-edge, edge, place.forest + 0.035 * middle + 0.03 * wide)
             * smoothstep(3.0, 7.0, metres)
-            * smoothstep(235.0, 165.0, metres + 30.0 * wide);
-        let region = self.shape.region(p);
+            * smoothstep(250.0, 190.0, metres + 30.0 * wide);
+        let bent = p + place.bend;
+        let region = self.shape.region(bent);
         if stony < 1.0 && wooded < 1.0 {
-            colour = self.fields(p, place, &region, metres);
-        }
-        if wooded > 0.0 {
-            colour = colour.lerp(self.forest(p, wide), wooded);
+            colour = self.fields(bent, place, &region, metres);
         }
         if stony > 0.0 {
             let heath = HEATH * (1.0 + 0.22 * middle + 0.2 * wide);
             let bare = ROCK.lerp(SCREE, smoothstep(-0.3, 0.5, wide + 0.5 * middle))
                 * (1.0 + 0.16 * middle + 0.16 * fine);
-            let bareness =
-                smoothstep(150.0, 215.0, metres + 30.0 * middle).max(smoothstep(0.75, 1.05, place.slope));
+            let bareness = smoothstep(205.0, 275.0, metres + 34.0 * middle + 30.0 * wide).max(smoothstep(
+                0.85,
+                1.25,
+                place.slope,
+            ));
             colour = colour.lerp(heath.lerp(bare, bareness), stony);
         }
+        if wooded > 0.0 {
+            colour = colour.lerp(self.forest(p, wide), wooded);
+        }
         colour *= 1.0 + 0.07 * fine;
-        colour *= 0.35 + 0.65 * place.shade;
-        colour = self.road(p, place, &region, colour, metres);
-        let beach = smoothstep(3.4, 1.6, metres + 0.7 * middle);
-        colour.lerp(
-            SAND * (1.0 + 0.07 * fine + 0.06 * middle) * (0.6 + 0.4 * smoothstep(0.2, 1.4, metres)),
-            beach,
-        )
+        colour *= 0.2 + 0.8 * place.shade;
+        colour = self.road(bent, place, &region, colour, metres);
+        let beach = smoothstep(2.9, 1.5, metres + 0.6 * middle + 0.3 * wide);
+        if beach <= 0.0 {
+            return colour;
+        }
+        let ripples = 0.10 * fine + 0.08 * middle + 0.09 * grain(p, 3.7, self.side, 0x74) + 0.08 * wide;
+        colour.lerp(SAND * (1.0 + ripples) * (0.62 + 0.38 * smoothstep(0.15, 0.9, metres)), beach)
     }
 
     fn forest(&self, p: Vec2, wide: f32) -> Vec3 {
@@ -150,10 +155,9 @@ impl Colours<'_> {
             return mean;
         }
         // One tree a square, lit from the south-east, with its shadow beside it.
-        let cell = (p / 5.2).floor();
-        let (x, y) = (cell.x as i32, cell.y as i32);
+        let (x, y, cell) = floor(p / 5.2);
         let jitter = Vec2::new(random(x, y, 0x81), random(x, y, 0x82)) - 0.5;
-        let to = p / 5.2 - cell - 0.5 - 0.3 * jitter;
+        let to = p / 5.2 - cell - 0.5 - 0.55 * jitter;
         let radius = 0.36 + 0.16 * random(x, y, 0x83);
         let dome = (1.0 - to.length_squared() / (radius * radius)).max(0.0);
         let light = dome * (0.75 + 1.1 * to.dot(Vec2::new(0.88, 0.47)));
@@ -166,13 +170,15 @@ impl Colours<'_> {
         // Strips of one region are as wide as each other; each is cut into fields of its own lengths.
         let pick = |what: u32| random(region.id as i32, what as i32, self.seed ^ 0x91);
         let width = 34.0 + 46.0 * pick(0);
-        let strip = (along.y / width).floor();
-        let length = 90.0 + 150.0 * random(strip as i32, region.id as i32, self.seed ^ 0x92);
-        let shift = 1000.0 * random(strip as i32, region.id as i32, self.seed ^ 0x93);
-        let field = ((along.x + shift) / length).floor();
-        let across = along.y - strip * width;
-        let ahead = along.x + shift - field * length;
-        let id = (strip as i32).wrapping_mul(73) + field as i32;
+        let (_, strip, low) = floor(along / width);
+        let across = along.y - low.y * width;
+        let length = 90.0 + 150.0 * random(strip, region.id as i32, self.seed ^ 0x92);
+        let shift = 1000.0 * random(strip, region.id as i32, self.seed ^ 0x93);
+        // Tracks that machines leave repeat along the same axis.
+        let (field, track, low) = floor(Vec2::new((along.x + shift) / length, (across + 6.0) / 18.0));
+        let ahead = along.x + shift - low.x * length;
+        let beside = across + 6.0 - 18.0 * track as f32 - 9.0;
+        let id = strip.wrapping_mul(73).wrapping_add(field);
         let draw = |what: u32| random(id, region.id as i32, self.seed ^ 0xa0 ^ what);
         let crop = CROPS[(draw(0) * CROPS.len() as f32) as usize % CROPS.len()];
         let pasture = CROPS[4].lerp(CROPS[8], draw(1));
@@ -181,10 +187,11 @@ impl Colours<'_> {
         let mut colour = crop.lerp(pasture, grass) * (0.86 + 0.28 * draw(2));
         let rows = left(2.4, self.side) * (1.0 - grass) * 0.10;
         if rows > 0.0 {
-            colour *= 1.0 + rows * (across * std::f32::consts::TAU / 2.4).sin();
+            let (_, _, low) = floor(Vec2::new(across / 2.4, 0.0));
+            colour *= 1.0 + rows * (4.0 * (across / 2.4 - low.x - 0.5).abs() - 1.0);
         }
         colour *= 1.0 + 0.11 * grain(p, 23.0, self.side, 0x95) + 0.05 * grain(p, 5.0, self.side, 0x96);
-        colour -= colour * 0.4 * line((across + 6.0) % 18.0 - 9.0, 0.7, self.side) * (1.0 - grass);
+        colour -= colour * 0.4 * line(beside, 0.7, self.side) * (1.0 - grass);
         let border = across.min(width - across).min(ahead).min(length - ahead);
         let hedge =
             line(border, 2.6 + 2.2 * draw(3), self.side) * (0.72 + 0.28 * grain(p, 4.0, self.side, 0x97));
@@ -211,8 +218,7 @@ impl Colours<'_> {
         }
         let spacing = 21.0;
         let along = Vec2::new(p.dot(region.along), p.dot(region.along.perp()));
-        let cell = (along / spacing).floor();
-        let (x, y) = (cell.x as i32, cell.y as i32);
+        let (x, y, cell) = floor(along / spacing);
         let draw = |what: u32| random(x, y, self.seed ^ 0xb0 ^ what ^ region.id << 8);
         if draw(0) > 0.35 + 1.3 * place.village {
             return under;

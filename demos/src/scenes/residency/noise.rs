@@ -26,11 +26,22 @@ pub fn smoothstep(low: f32, high: f32, x: f32) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 
+/// The whole number at or below each coordinate, as numbers and as coordinates. Without a call into the C library, which
+/// `f32::floor` is on processors that must not be assumed to have SSE 4.1.
+#[inline]
+pub fn floor(p: Vec2) -> (i32, i32, Vec2) {
+    let below = |x: f32| {
+        let whole = x as i32;
+        whole - i32::from(whole as f32 > x)
+    };
+    let (x, y) = (below(p.x), below(p.y));
+    (x, y, Vec2::new(x as f32, y as f32))
+}
+
 /// Values from -1 to 1 at whole places, smooth in between.
 #[inline]
 pub fn value(p: Vec2, seed: u32) -> f32 {
-    let low = p.floor();
-    let (x, y) = (low.x as i32, low.y as i32);
+    let (x, y, low) = floor(p);
     let f = p - low;
     let w = f * f * (Vec2::splat(3.0) - 2.0 * f);
     let a = random(x, y, seed);
@@ -43,8 +54,7 @@ pub fn value(p: Vec2, seed: u32) -> f32 {
 
 /// Gradient noise, about -1 to 1.
 pub fn gradient(p: Vec2, seed: u32) -> f32 {
-    let low = p.floor();
-    let (x, y) = (low.x as i32, low.y as i32);
+    let (x, y, low) = floor(p);
     let f = p - low;
     let w = f * f * f * (f * (f * 6.0 - 15.0) + 10.0);
     let corner = |dx: i32, dy: i32| {

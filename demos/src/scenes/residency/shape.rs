@@ -3,7 +3,7 @@
 
 use glam::Vec2;
 
-use super::noise::{gradient, octaves, random, smoothstep};
+use super::noise::{floor, gradient, octaves, random, smoothstep};
 
 /// Side of the square that the island lies in, metres.
 pub const SIDE: f32 = 4096.0;
@@ -26,6 +26,8 @@ pub struct Place {
     pub forest: f32,
     /// Above 0 there are houses along the roads.
     pub village: f32,
+    /// How far roads and fields are bent there, metres.
+    pub bend: Vec2,
 }
 
 impl Place {
@@ -39,6 +41,7 @@ impl Place {
             slope: mix(self.slope, other.slope),
             forest: mix(self.forest, other.forest),
             village: mix(self.village, other.village),
+            bend: self.bend + (other.bend - self.bend) * t,
         }
     }
 }
@@ -86,16 +89,16 @@ impl Shape {
         // A bay cut into the south, an arm to the east.
         let round = bent * Vec2::new(1.02, 1.16);
         let bay = (-(bent - Vec2::new(0.05, 0.62)).length_squared() * 9.0).exp();
-        let islet = (-(bent - Vec2::new(0.66, 0.50)).length_squared() * 60.0).exp();
-        let base = 0.44 - 0.98 * round.length_squared() - 0.48 * bay + 0.34 * islet;
-        let rough = octaves(p, 900.0, 8, 0.47, finest, self.seed ^ 0x21);
+        let islet = (-(bent - Vec2::new(0.55, 0.52)).length_squared() * 70.0).exp();
+        let base = 0.42 - 0.98 * round.length_squared() - 0.50 * bay + 0.34 * islet;
+        let rough = octaves(p, 900.0, 8, 0.52, finest, self.seed ^ 0x21);
         let fall = smoothstep(0.86, 0.99, from_middle.abs().max_element());
-        let low = base + 0.23 * rough - 0.5 * fall;
+        let low = base + 0.27 * rough - 0.5 * fall;
         // Hills stand back from the coast, and are sharper than the plain.
         let inland = smoothstep(0.10, 0.52, base + 0.10 * rough);
         let ridge = 1.0 - octaves(p + Vec2::splat(4000.0), 1150.0, 7, 0.5, finest, self.seed ^ 0x31).abs();
-        let plain = 0.20 * smoothstep(0.0, 0.5, low) + 0.05 * low.max(0.0);
-        let land = plain + 0.95 * inland * ridge * ridge * smoothstep(0.12, 0.7, low + 0.25);
+        let plain = 0.17 * smoothstep(0.0, 0.5, low) + 0.08 * low.max(0.0);
+        let land = plain + 1.15 * inland * inland * ridge * ridge * smoothstep(0.12, 0.7, low + 0.25);
         if low > 0.0 { land } else { low }
     }
 
@@ -111,18 +114,20 @@ impl Shape {
             slope = rise.length();
             // A sun 40 degrees high, as the light of level ground.
             let normal = 1.0 / (1.0 + slope * slope).sqrt();
-            shade = ((1.0 - 1.19 * rise.dot(self.sun)) * normal).clamp(0.25, 1.7);
+            shade = ((1.0 - 1.6 * rise.dot(self.sun)) * normal).clamp(0.2, 1.9);
         }
         let forest =
             octaves(p, 620.0, 6, 0.55, finest, self.seed ^ 0x41) + 0.9 * (height - 0.34).min(0.25) - 0.06;
         let village = gradient(p / 520.0, self.seed ^ 0x42) - 0.12;
-        Place { height, shade, slope, forest, village }
+        let bend = 26.0
+            * Vec2::new(gradient(p / 210.0, self.seed ^ 0x43), gradient(p / 210.0, self.seed ^ 0x44))
+            + 70.0 * Vec2::new(gradient(p / 800.0, self.seed ^ 0x45), gradient(p / 800.0, self.seed ^ 0x46));
+        Place { height, shade, slope, forest, village, bend }
     }
 
-    /// The region of a place.
+    /// The region of a place, as bent.
     pub fn region(&self, p: Vec2) -> Region {
-        let cell = (p / REGION + 0.5).floor();
-        let (x, y) = (cell.x as i32, cell.y as i32);
+        let (x, y, _) = floor(p / REGION + 0.5);
         let mut best = (f32::INFINITY, 0usize);
         let mut second = (f32::INFINITY, 0usize);
         for dy in -1..=1 {

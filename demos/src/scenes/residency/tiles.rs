@@ -14,7 +14,7 @@ pub const TEXELS: u32 = 16384;
 /// The mip from which on mips are made by halving: its texels are as large as fields.
 const HALVED_FROM: u32 = 6;
 /// Texels from one point of the lattice to the next.
-const LATTICE: u32 = 4;
+const LATTICE: u32 = 8;
 
 /// Makes the texels of the island.
 #[derive(Debug)]
