@@ -15,7 +15,7 @@ use std::error::Error;
 use ash::vk;
 use vasa::sparse::{Bytes, GrowableBuffer, GrowableDesc, SparseMemory};
 use vasa::vk::queue_policy::{self, QueuePlan, SparseQueuePolicy};
-use vasa::vk::{Device, FeatureMask, Instance, Point, Timeline, capabilities, device::feature_chain};
+use vasa::vk::{Device, FeatureMask, Instance, Point, Timeline, capabilities, features::feature_chain};
 
 const MIB: u64 = 1 << 20;
 

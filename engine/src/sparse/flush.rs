@@ -33,9 +33,16 @@ pub(super) struct Latency {
     pub(super) usable_ns: u64,
 }
 
+/// Binds under way whose time is taken.
+const LATENCIES: usize = 256;
+
 impl Latency {
     pub(super) fn started(&mut self, point: Point, at: Instant) {
         self.cpu_ns = at.elapsed().as_nanos() as u64;
+        // Nobody looks: what is oldest is done by now.
+        if self.under_way.len() >= LATENCIES {
+            self.under_way.pop_front();
+        }
         self.under_way.push_back((point, at));
     }
 
@@ -62,6 +69,9 @@ impl SparseMemory {
     ///
     /// What a worker has bound ahead of need is part of the moment too, as far as a commit since the last call asked
     /// for it and it is not done yet.
+    ///
+    /// While defragmentation is on, no other thread may submit writes to reserved resources during this call: they could
+    /// come between the copy of a page and its rebind.
     ///
     /// # Errors
     /// When the device refuses the binds: every commit since the last call is rolled back, and the resources
@@ -109,7 +119,10 @@ impl SparseMemory {
                     }
                 }
                 None => match shared.submit_commands(&mut inner, &work) {
-                    Ok(point) => submitted = Some(point),
+                    Ok(point) => {
+                        shared.declare_fills(&work, point);
+                        submitted = Some(point);
+                    }
                     Err(error) => {
                         // What is bound stays bound; copies and clears are tried again with the next flush.
                         inner.work.extend(work.into_iter().map(Work::without_binds));
@@ -248,6 +261,20 @@ impl Core {
             empty_tiles.for_each(|t| t.memory = Some(page));
         }
         Ok(())
+    }
+
+    /// Tells the checker of the fills in a submission of their own. Those in a caller's recording are the caller's uses.
+    fn declare_fills(&self, work: &[Work], at: Point) {
+        for w in work {
+            for command in &w.commands {
+                // What is recreated and copied has no page table.
+                if let (Command::Fill { offset, bytes, .. }, Target::Buffer(buffer)) = (command, &w.target)
+                    && buffer.is_reserved()
+                {
+                    self.checker.declare_use(w.id, *offset..offset.saturating_add(*bytes), at);
+                }
+            }
+        }
     }
 
     /// Copies and clears in a submission of their own.

@@ -45,3 +45,6 @@ impl Default for SparseKnobs {
         }
     }
 }
+
+/// Reservations in capture-friendly mode are no larger than this: capture tools pay for the whole reservation.
+pub(super) const CAPTURE_CAPACITY: u64 = 256 << 20;

@@ -8,6 +8,7 @@ use ash::vk::{BufferUsageFlags, ImageLayout};
 use super::chunk::Chunk;
 use super::contents::Contents;
 use super::error::{Error, Result};
+use super::knobs::CAPTURE_CAPACITY;
 use super::memory::{Shared, SparseMemory};
 use super::paged::{Mapped, PagedDesc, PagedShelf, PoolKey};
 use super::resource::{Command, Resource, Target};
@@ -66,6 +67,9 @@ impl PagedBuffer {
         let mut capacity = desc.capacity.min(limits.max_buffer_size / tile * tile);
         if usage.contains(BufferUsageFlags::STORAGE_BUFFER) {
             capacity = clamp_capacity(capacity, limits.max_storage_buffer_range, tile);
+        }
+        if shared.knobs.capture_friendly {
+            capacity = capacity.min(CAPTURE_CAPACITY);
         }
         let layout = Layout::new(capacity, tile, shared.knobs.chunk_bytes).map_err(named)?;
         let capacity = layout.capacity_bytes();

@@ -31,6 +31,7 @@ mod counters;
 pub mod device;
 mod error;
 pub mod faults;
+pub mod features;
 pub mod image;
 pub mod instance;
 pub mod layout;

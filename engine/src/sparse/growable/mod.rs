@@ -21,6 +21,7 @@ use super::chunk::Chunk;
 use super::contents::Contents;
 use super::error::{Error, Result};
 use super::headroom::GrowthPredictor;
+use super::knobs::CAPTURE_CAPACITY;
 use super::memory::{Shared, SparseMemory};
 use super::resource::Resource;
 use super::shadow::{Kind, ResourceDesc};
@@ -73,9 +74,6 @@ impl<'a> GrowableDesc<'a> {
         }
     }
 }
-
-/// Reservations in capture-friendly mode are no larger than this: capture tools pay for the whole reservation.
-const CAPTURE_CAPACITY: u64 = 256 << 20;
 
 /// A buffer whose committed part moves at its tail, while its address, handle and descriptors stay.
 ///
