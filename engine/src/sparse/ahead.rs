@@ -284,3 +284,31 @@ fn bind(core: &Core, carried: &[Carried]) -> vk::Result<()> {
     inner.update_totals();
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(id: u64) -> Job {
+        Job { id, shelf: Weak::new(), buffer: Weak::new(), memory_type: 0 }
+    }
+
+    fn ids(jobs: Vec<Job>) -> Vec<u64> {
+        jobs.into_iter().map(|job| job.id).collect()
+    }
+
+    #[test]
+    fn the_end_of_a_frame_hands_jobs_over_and_so_does_the_second_flush() {
+        let mut jobs = Jobs::default();
+        jobs.ask(job(1));
+        assert_eq!(ids(jobs.flushed()), [0; 0], "the frame that asked is not over");
+        jobs.ask(job(2));
+        assert_eq!(ids(jobs.ended()), [1, 2]);
+        assert_eq!(ids(jobs.ended()), [0; 0], "once");
+        jobs.ask(job(3));
+        jobs.flushed();
+        jobs.ask(job(4));
+        assert_eq!(ids(jobs.flushed()), [3], "frames are not ended here");
+        assert_eq!(ids(jobs.flushed()), [4]);
+    }
+}
