@@ -201,10 +201,10 @@ pub const KNOBS: &[Knob] = &[
     knob!(
         "residency.bias",
         Live,
-        "-4 to 8",
-        "added to every wished level of detail: positive is coarser",
+        "0 to 8",
+        "levels by which everything is coarser than it could be",
         |s| s.residency_bias.to_string(),
-        |s, t| store(&mut s.residency_bias, number(t, -4.0, 8.0))
+        |s, t| store(&mut s.residency_bias, number(t, 0.0, 8.0))
     ),
     knob!(
         "residency.budget_mib",

@@ -141,7 +141,7 @@ fn legend(stats: &ResidencyStats) -> Vec<Line> {
     let first = stats.mapped_per_mip.len();
     let pinned = stats.pinned_tiles;
     lines.push(Line { colour: colour(first), text: format!("mip {first}+ {pinned:>4} pinned") });
-    let mib = |tiles: u64| tiles * stats.tile_bytes >> 20;
+    let mib = |tiles: u64| (tiles * stats.tile_bytes) >> 20;
     let (mapped, budget) = (stats.mapped_tiles + pinned, stats.budget_tiles);
     let text = format!("{} of {} MiB, image {} MiB", mib(mapped), mib(budget), mib(stats.tiles));
     lines.push(Line { colour: None, text });

@@ -19,11 +19,12 @@
 //! plans on all drivers, with sparse binding and without.
 //!
 //! - `need.rs`: which tiles a view of a ground plane needs, and how much.
-//! - `image.rs`: the image, its residency map, and what happens in a frame; `tiling.rs`: its tiles as the streamer sees
-//!   them. `source.rs`: where texels come from. `stats.rs`: numbers to look at.
+//! - `image.rs`: the image and its residency map; `frame.rs`: what happens in a frame; `tiling.rs`: its tiles as the
+//!   streamer sees them. `source.rs`: where texels come from. `stats.rs`: numbers to look at.
 //! - `ground.rs`: a plane with a streamed image, for the renderer.
 
 mod error;
+mod frame;
 mod ground;
 mod image;
 pub mod need;

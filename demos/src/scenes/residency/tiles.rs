@@ -168,7 +168,8 @@ mod tests {
     #[test]
     fn the_edge_is_the_colour_of_what_lies_beyond() {
         let source = IslandSource::new(1, 118.0);
-        for mip in 3..=6 {
+        // From here on without labels.
+        for mip in 4..=6 {
             let side = TEXELS >> mip;
             for texel in source.colours(mip, region(0, 0, side, 4)) {
                 assert!((source.stored(texel) - source.stored(DEEP)).abs().max_element() < 6.0, "mip {mip}");
