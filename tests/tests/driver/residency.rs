@@ -155,8 +155,13 @@ fn mapped_tiles_hold_their_texels_and_the_budget_is_never_passed() {
                 let [columns, _, _] = map.size();
                 for (i, level) in (0u32..).zip(map.texels()) {
                     for mip in u32::from(*level)..image.layout().floor_lod() {
-                        let tile =
-                            TileCoord { layer: 0, mip, x: i % columns >> mip, y: i / columns >> mip, z: 0 };
+                        let tile = TileCoord {
+                            layer: 0,
+                            mip,
+                            x: (i % columns) >> mip,
+                            y: (i / columns) >> mip,
+                            z: 0,
+                        };
                         assert!(
                             image.is_filled(tile) && image.tiles().is_mapped(tile),
                             "{tile} is in the map"

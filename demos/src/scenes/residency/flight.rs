@@ -3,8 +3,11 @@
 use glam::Vec3;
 use vasa::scene::Camera;
 
+/// Share of the flight, eye, target.
+type Station = (f32, [f32; 3], [f32; 3]);
+
 /// Eye and target by share of the flight, relative to the island's middle, metres.
-const STATIONS: [(f32, [f32; 3], [f32; 3]); 7] = [
+const STATIONS: [Station; 7] = [
     (0.00, [-1500.0, 430.0, 2050.0], [100.0, 0.0, 150.0]),
     (0.20, [-900.0, 210.0, 1380.0], [300.0, 0.0, 420.0]),
     (0.40, [-420.0, 112.0, 1010.0], [320.0, 0.0, 400.0]),
@@ -22,7 +25,7 @@ pub fn camera(share: f32) -> Camera {
     let at = |i: usize| STATIONS[i.min(STATIONS.len() - 1)];
     let (from, to) = (at(leg).0, at(leg + 1).0);
     let t = (u - from) / (to - from);
-    let curve = |of: fn(&(f32, [f32; 3], [f32; 3])) -> [f32; 3]| {
+    let curve = |of: fn(&Station) -> [f32; 3]| {
         let point = |i: usize| (at(i).0, Vec3::from(of(&at(i))));
         let before = point(leg.saturating_sub(1));
         let (a, b, after) = (point(leg), point(leg + 1), point(leg + 2));
