@@ -155,7 +155,10 @@ impl Harness {
 
     /// Reserved memory with small chunks (1 MiB, 16 tiles), so that buffers of few bytes have several.
     pub fn small_chunks(&self) -> SparseMemory {
-        SparseMemory::new(&self.device, SparseKnobs { chunk_bytes: crate::MIB, ..Default::default() })
+        SparseMemory::new(
+            &self.device,
+            SparseKnobs { check: true, chunk_bytes: crate::MIB, ..Default::default() },
+        )
     }
 
     /// Records and submits. The pool goes with the recording; the retire queue keeps it as long as needed.

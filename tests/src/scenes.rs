@@ -19,7 +19,14 @@ pub const EXTENT: [u32; 2] = [160, 90];
 /// An engine on a device, with one sample a pixel.
 pub fn engine(device: &Arc<Device>, frames_in_flight: usize) -> Engine {
     let render = RenderOptions { samples: 1, ..Default::default() };
-    Engine::on_device(device.clone(), SparseKnobs::default(), render, frames_in_flight, 8 << 20).unwrap()
+    Engine::on_device(
+        device.clone(),
+        SparseKnobs { check: true, ..Default::default() },
+        render,
+        frames_in_flight,
+        8 << 20,
+    )
+    .unwrap()
 }
 
 /// A view in the morning.

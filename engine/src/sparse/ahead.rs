@@ -12,7 +12,7 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::batch::{BatchOptions, Batcher};
 use super::chunk::Chunk;
@@ -133,19 +133,48 @@ impl Drop for Worker {
     }
 }
 
+/// Frames between an allocation and its bind: drivers let both be felt by the frames beside them, so no frame should meet
+/// both.
+const REST_FRAMES: u64 = 2;
+/// The longest rest, where frames are long or have ended.
+const LONGEST_REST: Duration = Duration::from_millis(8);
+/// How often it is looked whether the rest is over.
+const GLANCE: Duration = Duration::from_micros(200);
+
+/// Waits some frames, but not while somebody waits for what is carried.
+fn rest(core: &Core, since: u64, carried: &[Carried]) {
+    let started = Instant::now();
+    let is_over = || {
+        core.frame() >= since + REST_FRAMES
+            || started.elapsed() >= LONGEST_REST
+            || carried.iter().any(|c| c.shelf.state().ahead.is_awaited)
+    };
+    while !is_over() {
+        std::thread::sleep(GLANCE);
+    }
+}
+
 fn run(core: &Core, received: &Receiver<Job>) {
     while let Ok(first) = received.recv() {
         // What was asked for meanwhile goes into the same call.
         let jobs: Vec<Job> = std::iter::once(first).chain(received.try_iter()).collect();
         let mut carried: Vec<Carried> = jobs.into_iter().filter_map(|job| pick_up(core, job)).collect();
+        let before = core.frame();
+        let mut allocated = 0;
         carried.retain_mut(|c| match c.allocate(core) {
-            Ok(()) => true,
+            Ok(new) => {
+                allocated += new;
+                true
+            }
             Err(error) => {
                 log::debug!("{}: nothing committed ahead: {error}", c.name);
                 c.put_back(core);
                 false
             }
         });
+        if allocated > 0 {
+            rest(core, before, &carried);
+        }
         if let Err(error) = bind(core, &carried) {
             log::debug!("nothing committed ahead: {error}");
             carried.iter_mut().for_each(|c| c.put_back(core));
@@ -200,7 +229,9 @@ fn pick_up(core: &Core, job: Job) -> Option<Carried> {
 }
 
 impl Carried {
-    fn allocate(&mut self, core: &Core) -> vk::Result<()> {
+    /// Takes the chunks of the plan; returns how many had to be allocated.
+    fn allocate(&mut self, core: &Core) -> vk::Result<usize> {
+        let mut allocated = 0;
         for new in &self.plan.new_chunks {
             let bytes = new.tiles * self.tile;
             let ready = core.lock().cache.take(bytes, self.memory_type);
@@ -208,12 +239,13 @@ impl Carried {
                 Some(ready) => ready,
                 // No lock is held: this takes as long as the driver likes.
                 None => {
+                    allocated += 1;
                     Arc::new(Chunk::new(&core.device, &core.checker, &self.name, bytes, self.memory_type)?)
                 }
             };
             self.chunks.push(chunk);
         }
-        Ok(())
+        Ok(allocated)
     }
 
     /// Nothing was bound: the chunks go back, and the buffer does not ask again at once.
@@ -221,7 +253,7 @@ impl Carried {
         let mut inner = core.lock();
         self.chunks.drain(self.known..).for_each(|chunk| inner.cache.give(chunk));
         let mut state = self.shelf.state();
-        state.ahead.in_flight = false;
+        (state.ahead.in_flight, state.ahead.is_awaited) = (false, false);
         state.ahead.not_before = core.frame() + BACK_OFF;
         drop(state);
         self.shelf.settle();
@@ -246,7 +278,7 @@ impl Carried {
             ahead.binds += self.plan.binds.len() as u64;
             ahead.took_frames = Some(core.frame().saturating_sub(ahead.asked_in) + 1);
         }
-        state.ahead.in_flight = false;
+        (state.ahead.in_flight, state.ahead.is_awaited) = (false, false);
         drop(state);
         self.shelf.settle();
         applied

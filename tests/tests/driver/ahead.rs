@@ -290,7 +290,7 @@ fn promised_zeros_are_there_whoever_bound_them() {
 #[test]
 fn two_hundred_frames_of_several_buffers_keep_their_bytes() {
     on_device(|h| {
-        let knobs = SparseKnobs { chunk_bytes: MIB, ..Default::default() };
+        let knobs = SparseKnobs { check: true, chunk_bytes: MIB, ..Default::default() };
         let sparse = SparseMemory::new(&h.device, knobs);
         let names = ["A", "B", "C"];
         let mut buffers: Vec<(GrowableBuffer, u64)> =

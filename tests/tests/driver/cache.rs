@@ -48,7 +48,7 @@ fn another_buffer_takes_them_too() {
 #[test]
 fn the_cache_keeps_no_more_than_its_limit() {
     on_device(|h| {
-        let knobs = SparseKnobs { chunk_bytes: MIB, cached_chunks: 2, ..Default::default() };
+        let knobs = SparseKnobs { check: true, chunk_bytes: MIB, cached_chunks: 2, ..Default::default() };
         let sparse = SparseMemory::new(&h.device, knobs);
         let mut buffer = storage(&sparse, "Limit", 16 * MIB);
         resize(&sparse, &mut buffer, 8 * MIB);
@@ -80,7 +80,7 @@ fn chunks_that_are_not_full_are_not_kept() {
         let chunk_policy = ChunkPolicy::Exact;
         let sparse = SparseMemory::new(
             &h.device,
-            SparseKnobs { chunk_bytes: MIB, chunk_policy, ..Default::default() },
+            SparseKnobs { check: true, chunk_bytes: MIB, chunk_policy, ..Default::default() },
         );
         let mut buffer = storage(&sparse, "Exact", 16 * MIB);
         resize(&sparse, &mut buffer, MIB + 3 * TILE);

@@ -121,7 +121,8 @@ fn expect_in_chunks(h: &Harness, image: &ChunkedImage, texels: &[Texels]) {
 #[test]
 fn images_that_capture_tools_can_replay_have_residency_flags() {
     on_device(|h| {
-        let knobs = SparseKnobs { chunk_bytes: MIB, capture_friendly: true, ..Default::default() };
+        let knobs =
+            SparseKnobs { check: true, chunk_bytes: MIB, capture_friendly: true, ..Default::default() };
         let sparse = SparseMemory::new(&h.device, knobs);
         for (name, desc) in descs() {
             let image = ChunkedImage::new(&sparse, name, desc).unwrap();
@@ -226,7 +227,8 @@ fn dropped_before_its_first_flush_it_is_never_bound() {
 fn the_fallback_is_one_dedicated_allocation() {
     on_device(|h| {
         let device = h.open_fallback();
-        let sparse = SparseMemory::new(&device, SparseKnobs { chunk_bytes: MIB, ..Default::default() });
+        let sparse =
+            SparseMemory::new(&device, SparseKnobs { check: true, chunk_bytes: MIB, ..Default::default() });
         let before = device.object_counts().chunk_allocations;
         let image = ChunkedImage::new(&sparse, "Dedicated", flat(Format::R32_UINT, [1024, 1024])).unwrap();
         assert_eq!(device.object_counts().chunk_allocations, before + 1);

@@ -6,7 +6,10 @@ use vasa_tests::pattern::Pattern;
 use vasa_tests::{Harness, MIB, TILE, on_device};
 
 fn memory(h: &Harness, chunk_policy: ChunkPolicy) -> SparseMemory {
-    SparseMemory::new(&h.device, SparseKnobs { chunk_bytes: MIB, chunk_policy, ..Default::default() })
+    SparseMemory::new(
+        &h.device,
+        SparseKnobs { check: true, chunk_bytes: MIB, chunk_policy, ..Default::default() },
+    )
 }
 
 /// Walks a buffer through sizes; after each, everything is written anew and must lie in the chunks.

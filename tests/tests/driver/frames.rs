@@ -87,11 +87,14 @@ fn quirks_and_knobs_of_reserved_memory_change_no_bit() {
         let here = picture(&mut scenes::engine(&h.device, 2), 8);
         let render = RenderOptions { samples: 1, ..Default::default() };
         let variants = [
-            ("exact chunks", SparseKnobs { chunk_policy: ChunkPolicy::Exact, ..Default::default() }),
-            ("no worker", SparseKnobs { commit_ahead: false, ..Default::default() }),
-            ("graphics queue", SparseKnobs { bind_on_graphics: true, ..Default::default() }),
-            ("poison", SparseKnobs { poison: true, ..Default::default() }),
-            ("captures", SparseKnobs { capture_friendly: true, ..Default::default() }),
+            (
+                "exact chunks",
+                SparseKnobs { check: true, chunk_policy: ChunkPolicy::Exact, ..Default::default() },
+            ),
+            ("no worker", SparseKnobs { check: true, commit_ahead: false, ..Default::default() }),
+            ("graphics queue", SparseKnobs { check: true, bind_on_graphics: true, ..Default::default() }),
+            ("poison", SparseKnobs { check: true, poison: true, ..Default::default() }),
+            ("captures", SparseKnobs { check: true, capture_friendly: true, ..Default::default() }),
             ("no checker", SparseKnobs { check: false, ..Default::default() }),
         ];
         for (name, knobs) in variants {

@@ -48,7 +48,7 @@ fn shrinking_keeps_the_front_and_regrowth_gives_a_usable_tail() {
 #[test]
 fn contents_survive_full_size_chunks() {
     on_device(|h| {
-        let sparse = SparseMemory::new(&h.device, SparseKnobs::default());
+        let sparse = SparseMemory::new(&h.device, SparseKnobs { check: true, ..Default::default() });
         let mut buffer = storage(&sparse, "Full", 64 * MIB);
         let pattern = Pattern::new(3);
         let wait = waits(resize(&sparse, &mut buffer, 17 * MIB));
@@ -105,7 +105,7 @@ fn a_slot_written_once_reaches_the_whole_storage_range_as_it_grows() {
     on_device(|h| {
         let limit = h.device.capabilities().limits.max_storage_buffer_range;
         let capacity = limit.min(128 * MIB) / TILE * TILE;
-        let sparse = SparseMemory::new(&h.device, SparseKnobs::default());
+        let sparse = SparseMemory::new(&h.device, SparseKnobs { check: true, ..Default::default() });
         let mut buffer = storage(&sparse, "Range", capacity);
         let pattern = Pattern::new(5);
         let slot = buffer.slot();

@@ -133,7 +133,7 @@ fn zeroed_tiles_are_zero_in_used_pages_each_time_they_come() {
 #[test]
 fn undefined_tiles_are_poisoned_when_asked_for() {
     on_device(|h| {
-        let knobs = SparseKnobs { chunk_bytes: MIB, poison: true, ..Default::default() };
+        let knobs = SparseKnobs { check: true, chunk_bytes: MIB, poison: true, ..Default::default() };
         let sparse = SparseMemory::new(&h.device, knobs);
         let mut buffer = paged(&sparse, "Poisoned", TILES);
         buffer.map_each(&[1, 2, 70]).unwrap();

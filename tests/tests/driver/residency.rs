@@ -55,7 +55,7 @@ fn desc(budget_tiles: u64) -> GroundDesc {
 
 /// An engine with chunks of 16 pages, so that streaming allocates more than once.
 fn engine(device: &Arc<Device>, budget_tiles: u64) -> Engine {
-    let knobs = SparseKnobs { chunk_bytes: MIB, cached_chunks: 0, ..Default::default() };
+    let knobs = SparseKnobs { check: true, chunk_bytes: MIB, cached_chunks: 0, ..Default::default() };
     let render = RenderOptions { samples: 1, ..Default::default() };
     let mut engine = Engine::on_device(device.clone(), knobs, render, 2, 4 << 20).unwrap();
     let ground = StreamedGround::new(engine.sparse(), &desc(budget_tiles), Arc::new(Blocks)).unwrap();
@@ -304,7 +304,8 @@ fn without_block_compression_there_is_an_error_that_names_it() {
         let mut options = h.device_options();
         options.mask = options.mask.and(FeatureMask::parse("bc").unwrap());
         let device = Device::open(h.device.instance(), &options).unwrap();
-        let sparse = vasa::sparse::SparseMemory::new(&device, SparseKnobs::default());
+        let sparse =
+            vasa::sparse::SparseMemory::new(&device, SparseKnobs { check: true, ..Default::default() });
         let refused = StreamedGround::new(&sparse, &desc(32), Arc::new(Blocks)).unwrap_err().to_string();
         assert!(refused.contains("textureCompressionBC"), "{refused}");
     });

@@ -36,7 +36,10 @@ fn a_missing_feature_is_named_or_all_of_the_image_has_memory() {
         ];
         for (mask, feature, image) in cases {
             let device = without(h, mask);
-            let sparse = SparseMemory::new(&device, SparseKnobs { chunk_bytes: MIB, ..Default::default() });
+            let sparse = SparseMemory::new(
+                &device,
+                SparseKnobs { check: true, chunk_bytes: MIB, ..Default::default() },
+            );
             let desc =
                 PartiallyResidentDesc { name: "Missing", image, rest_layout: REST, missing: Missing::Refuse };
             let text = PartiallyResidentImage::new(&sparse, &desc).unwrap_err().to_string();

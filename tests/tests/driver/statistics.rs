@@ -51,7 +51,10 @@ fn totals_are_sums_of_the_resources_after_every_step() {
 #[test]
 fn chunks_and_slack_are_those_of_the_worked_example() {
     on_device(|h| {
-        let sparse = vasa::sparse::SparseMemory::new(&h.device, Default::default());
+        let sparse = vasa::sparse::SparseMemory::new(
+            &h.device,
+            vasa::sparse::SparseKnobs { check: true, ..Default::default() },
+        );
         let mut buffer = storage(&sparse, "Example", 64 * MIB);
         buffer.commit(40 * MIB).unwrap();
         let sizes = buffer.sizes();

@@ -54,6 +54,8 @@ pub(in crate::sparse) struct Ahead {
     pub(in crate::sparse) asked_in: u64,
     /// The worker is at it: the watermark must not move elsewhere.
     pub(in crate::sparse) in_flight: bool,
+    /// Somebody waits until the worker has put it down.
+    pub(in crate::sparse) is_awaited: bool,
     /// What the worker bound and when it can be used. Ascending.
     pub(in crate::sparse) ready: VecDeque<Ready>,
     /// Frames that the last one took, from asking to binding.
@@ -134,6 +136,7 @@ impl Shelf {
         let mut state = self.state();
         state.ahead.wanted_tiles = 0;
         while state.ahead.in_flight {
+            state.ahead.is_awaited = true;
             state = self.settled.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
     }
