@@ -75,7 +75,7 @@ impl Summary {
     /// Throws away the runs in which the canary moved, and condenses the rest. `report` says what the device can bind.
     pub(super) fn of(plan: Plan, report: Value, runs: Vec<RunFigures>) -> Self {
         let canaries: Vec<Vec<f64>> = runs.iter().map(|r| r.canary_ms.clone()).collect();
-        let kept = stats::steady(&canaries, CANARY_TOLERANCE);
+        let kept = stats::steady(&super::canaries_by_place(&runs), CANARY_TOLERANCE);
         let good: Vec<&RunFigures> =
             runs.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(run, _)| run).collect();
         let mut skipped: Vec<Skipped> = Vec::new();
