@@ -271,9 +271,9 @@ fn draw_chunk(
     let runs = Runs::new(chunk.runs.iter().map(|(run, _)| (run.clone(), colour)));
     for cell in 0..grid.cells() {
         let rect = grid.rect(cell, x, y);
-        match owners.len() {
-            1 => draw_slack(canvas, rect),
-            _ => canvas.fill(rect, FREE),
+        match chunk.owner() {
+            Some(_) => draw_slack(canvas, rect),
+            None => canvas.fill(rect, FREE),
         }
         grid.paint(canvas, rect, cell, &runs);
     }
