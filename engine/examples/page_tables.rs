@@ -22,7 +22,9 @@ const MIB: u64 = 1 << 20;
 const TILE: u64 = 64 << 10;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = PathBuf::from(std::env::args().nth(1).unwrap_or("target/pages".into()));
+    // The first argument, unless it is a flag: those of the other examples mean nothing here.
+    let folder = std::env::args().nth(1).filter(|argument| !argument.starts_with("--"));
+    let folder = PathBuf::from(folder.unwrap_or("target/pages".into()));
     std::fs::create_dir_all(&folder)?;
     let instance = Instance::new(InstanceOptions::default())?;
     let device = Device::open(&instance, &DeviceOptions::default())?;
