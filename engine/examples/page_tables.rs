@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use ash::vk::{BufferUsageFlags, Format, ImageLayout, ImageUsageFlags};
 use vasa::sparse::tiles::TileCoord;
 use vasa::sparse::{
-    ChunkPolicy, Contents, Defragmentation, GrowableBuffer, GrowableDesc, PagedBuffer, PagedDescription,
+    ChunkPolicy, Contents, Defragmentation, GrowableBuffer, GrowableDesc, PagedBuffer, PagedDesc,
     PartiallyResidentDesc, PartiallyResidentImage, SparseKnobs, SparseMemory,
 };
 use vasa::vk::{Device, DeviceOptions, ImageDesc, Instance, InstanceOptions};
@@ -57,7 +57,7 @@ fn grow(device: &std::sync::Arc<Device>, folder: &Path) -> Result<(), Box<dyn Er
 /// A paged buffer and an image that lost most of their tiles, before and after their pages moved together.
 fn defragment(device: &std::sync::Arc<Device>, folder: &Path) -> Result<(), Box<dyn Error>> {
     let sparse = SparseMemory::new(device, SparseKnobs { check: true, ..Default::default() });
-    let desc = PagedDescription {
+    let desc = PagedDesc {
         name: "Example.Blocks",
         capacity: 48 * MIB,
         usage: BufferUsageFlags::VERTEX_BUFFER,

@@ -1,7 +1,7 @@
 //! What tests do with paged buffers: write tiles, read them back, prove where they lie.
 
 use ash::vk::BufferUsageFlags;
-use vasa::sparse::{Contents, PagedBuffer, PagedDescription, SparseMemory};
+use vasa::sparse::{Contents, PagedBuffer, PagedDesc, SparseMemory};
 use vasa::vk::{BindBatch, Buffer, BufferBinds, BufferCopy, Location, MemoryBind, Point, Timeline};
 
 use crate::harness::ANY;
@@ -22,7 +22,7 @@ pub fn paged(sparse: &SparseMemory, name: &str, tiles: u64) -> PagedBuffer {
 /// When it cannot be made.
 pub fn paged_with(sparse: &SparseMemory, name: &str, tiles: u64, contents: Contents) -> PagedBuffer {
     let usage = BufferUsageFlags::STORAGE_BUFFER;
-    let desc = PagedDescription { name, capacity: tiles * TILE, usage, contents };
+    let desc = PagedDesc { name, capacity: tiles * TILE, usage, contents };
     PagedBuffer::new(sparse, &desc).unwrap()
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use ash::vk::{BufferUsageFlags, Format, ImageUsageFlags};
 use vasa::sparse::tiles::granularity_in_texels;
 use vasa::sparse::{
-    ChunkedImage, Contents, GrowableBuffer, GrowableDesc, Missing, PagedBuffer, PagedDescription,
+    ChunkedImage, Contents, GrowableBuffer, GrowableDesc, Missing, PagedBuffer, PagedDesc,
     PartiallyResidentDesc, PartiallyResidentImage, SparseKnobs, SparseMemory,
 };
 use vasa::vk::{Device, Image, ImageDesc, SparseImage, Timeline};
@@ -115,7 +115,7 @@ impl Rig<'_> {
     }
 
     fn scattered(&mut self, name: String, count: u64, figures: &mut RunFigures) -> Result<(), Error> {
-        let desc = PagedDescription {
+        let desc = PagedDesc {
             name: "Bench.Tiles",
             capacity: count * 4 * self.device.sparse_buffer_alignment().max(TILE_BYTES),
             usage: BufferUsageFlags::VERTEX_BUFFER,

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use super::batch::{BatchOptions, Batcher};
 use super::chunk::Chunk;
-use super::growable::{Ready, Shelf, requests};
+use super::growable::{Backing, Ready, requests};
 use super::lower::{self, Names};
 use super::memory::Core;
 use super::resource::{Resource, Target, Work};
@@ -31,14 +31,14 @@ const BACK_OFF: u64 = 60;
 #[derive(Debug)]
 pub(super) struct Job {
     id: u64,
-    shelf: Weak<Shelf>,
+    backing: Weak<Backing>,
     buffer: Weak<Buffer>,
     memory_type: u32,
 }
 
 impl Job {
-    pub(super) fn new(id: u64, shelf: &Arc<Shelf>, buffer: &Arc<Buffer>, memory_type: u32) -> Self {
-        Self { id, shelf: Arc::downgrade(shelf), buffer: Arc::downgrade(buffer), memory_type }
+    pub(super) fn new(id: u64, backing: &Arc<Backing>, buffer: &Arc<Buffer>, memory_type: u32) -> Self {
+        Self { id, backing: Arc::downgrade(backing), buffer: Arc::downgrade(buffer), memory_type }
     }
 }
 
@@ -147,7 +147,7 @@ fn rest(core: &Core, since: u64, carried: &[Carried]) {
     let is_over = || {
         core.frame() >= since + REST_FRAMES
             || started.elapsed() >= LONGEST_REST
-            || carried.iter().any(|c| c.shelf.state().ahead.is_awaited)
+            || carried.iter().any(|c| c.backing.state().ahead.is_awaited)
     };
     while !is_over() {
         std::thread::sleep(GLANCE);
@@ -189,7 +189,7 @@ fn run(core: &Core, received: &Receiver<Job>) {
 struct Carried {
     // Dropped first: should the worker be the last to hold it, it goes before the chunks it lies in.
     buffer: Arc<Buffer>,
-    shelf: Arc<Shelf>,
+    backing: Arc<Backing>,
     id: u64,
     name: String,
     memory_type: u32,
@@ -202,14 +202,14 @@ struct Carried {
 
 /// Plans from the state, and keeps others from moving the watermark.
 fn pick_up(core: &Core, job: Job) -> Option<Carried> {
-    let (shelf, buffer) = (job.shelf.upgrade()?, job.buffer.upgrade()?);
+    let (backing, buffer) = (job.backing.upgrade()?, job.buffer.upgrade()?);
     let mut inner = core.lock();
     // A commit that waits for the flush moves the line itself; the job is handed over again.
     if inner.has_work(job.id) {
         inner.jobs.ask(job);
         return None;
     }
-    let mut state = shelf.state();
+    let mut state = backing.state();
     if state.ahead.in_flight {
         // Carried already by this very call, and asked for once more since: that request is on its way.
         return None;
@@ -225,7 +225,7 @@ fn pick_up(core: &Core, job: Job) -> Option<Carried> {
     drop(state);
     let known = chunks.len();
     let (id, memory_type) = (job.id, job.memory_type);
-    Some(Carried { id, name, shelf, buffer, memory_type, plan, tile, chunks, known })
+    Some(Carried { id, name, backing, buffer, memory_type, plan, tile, chunks, known })
 }
 
 impl Carried {
@@ -252,15 +252,15 @@ impl Carried {
     fn put_back(&mut self, core: &Core) {
         let mut inner = core.lock();
         self.chunks.drain(self.known..).for_each(|chunk| inner.cache.give(chunk));
-        let mut state = self.shelf.state();
+        let mut state = self.backing.state();
         (state.ahead.in_flight, state.ahead.is_awaited) = (false, false);
         state.ahead.not_before = core.frame() + BACK_OFF;
         drop(state);
-        self.shelf.settle();
+        self.backing.settle();
     }
 
     fn work(&self) -> Work {
-        let resource: Arc<dyn Resource> = self.shelf.clone();
+        let resource: Arc<dyn Resource> = self.backing.clone();
         let mut work = Work::new(self.id, Arc::downgrade(&resource), Target::Buffer(self.buffer.clone()));
         work.requests = requests(self.id, &self.plan, self.tile, &self.chunks);
         work.chunks = self.chunks.clone();
@@ -269,7 +269,7 @@ impl Carried {
 
     /// It is bound: the watermark moves.
     fn put_down(&self, core: &Core, point: Point) -> Result<(), PlanError> {
-        let mut state = self.shelf.state();
+        let mut state = self.backing.state();
         let applied = state.watermark.apply(&self.plan);
         if applied.is_ok() {
             state.chunks = self.chunks.clone();
@@ -280,7 +280,7 @@ impl Carried {
         }
         (state.ahead.in_flight, state.ahead.is_awaited) = (false, false);
         drop(state);
-        self.shelf.settle();
+        self.backing.settle();
         applied
     }
 }
@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     fn job(id: u64) -> Job {
-        Job { id, shelf: Weak::new(), buffer: Weak::new(), memory_type: 0 }
+        Job { id, backing: Weak::new(), buffer: Weak::new(), memory_type: 0 }
     }
 
     fn ids(jobs: Vec<Job>) -> Vec<u64> {

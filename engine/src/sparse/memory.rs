@@ -12,7 +12,7 @@ use super::chunk::{Chunk, ChunkCache, allocate};
 use super::error::Result;
 use super::flush::Latency;
 use super::knobs::SparseKnobs;
-use super::paged::Pools;
+use super::pools::Pools;
 use super::remap::Remapper;
 use super::resource::{Resource, Work};
 use super::stats::SparseStats;
@@ -280,7 +280,7 @@ impl Inner {
     }
 
     pub(super) fn update_totals(&mut self) {
-        let all = self.each(|resource| resource.stats());
+        let all = self.each(|resource| resource.numbers());
         let pools = self.pools.sizes();
         let stats = &mut self.stats;
         let sum = |of: fn(&super::ResourceStats) -> u64| all.iter().map(of).sum::<u64>();

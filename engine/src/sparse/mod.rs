@@ -38,6 +38,7 @@ mod paged_buffer;
 pub mod pages;
 #[cfg(test)]
 mod planner_stress;
+mod pools;
 mod remap;
 mod resource;
 pub mod shadow;
@@ -55,7 +56,7 @@ pub use growable::{Commit, GrowableBuffer, GrowableDesc};
 pub use image::{ChunkedImage, Missing, PartiallyResidentDesc, PartiallyResidentImage};
 pub use knobs::SparseKnobs;
 pub use memory::SparseMemory;
-pub use paged_buffer::{PagedBuffer, PagedDescription};
+pub use paged_buffer::{PagedBuffer, PagedDesc};
 pub use remap::Defragmentation;
 pub use stats::{ResourceStats, SparseStats};
 pub use watermark::{ChunkPolicy, CommitPolicy};

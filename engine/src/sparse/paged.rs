@@ -1,4 +1,4 @@
-//! Resources whose tiles come and go one by one, and the pools of pages that they share.
+//! Resources whose tiles come and go one by one. Their pages are those of [`pools`](super::pools).
 //!
 //! ```text
 //! map(tiles)   -> pages of the pool (pure, `pages`) -> work for the next flush
@@ -6,178 +6,22 @@
 //! drop         -> pages rest until the GPU is done with the resource, then they are free
 //! ```
 
-use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::batch::{Memory, Phase, Place, Request};
-use super::check::Checker;
-use super::chunk::{Chunk, ChunkCache};
-use super::error::{Error, Result};
+use super::chunk::Chunk;
+use super::error::Result;
 use super::memory::{Core, Inner};
-use super::pages::{ChunkIndex, PageError, PageOwner, PagePool, PageRef};
+use super::pages::{ChunkIndex, PageOwner, PageRef};
+use super::pools::{Pools, free};
 use super::resource::{Resource, Target};
 use super::stats::ResourceStats;
 use super::tiles::{TileLayout, TileLocation};
-use crate::vk::{self, Device, RetireToken};
+use crate::vk::Device;
 
 /// The page of every mapped tile where all of a resource has memory (fallback).
 const NOWHERE: PageRef = PageRef { chunk: ChunkIndex(u32::MAX), page: 0 };
-
-/// Frames after which an empty chunk of a pool is given back.
-const KEEP_EMPTY_FRAMES: u64 = 60;
-
-/// Which resources may share pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct PoolKey {
-    pub(super) memory_type: u32,
-    pub(super) tile_bytes: u64,
-    /// Pages may be moved: all of their owners are aliased.
-    pub(super) movable: bool,
-}
-
-/// Pages of one kind and the chunks that they lie in.
-#[derive(Debug)]
-pub(super) struct Pool {
-    pub(super) key: PoolKey,
-    pub(super) pages: PagePool,
-    chunks: BTreeMap<ChunkIndex, Arc<Chunk>>,
-    /// Since when each chunk is empty.
-    empty_since: BTreeMap<ChunkIndex, u64>,
-}
-
-/// All pools of a device.
-#[derive(Debug, Default)]
-pub(super) struct Pools {
-    pub(super) pools: Vec<Pool>,
-    /// Pages of dropped resources and of moves that were given up, until the GPU is done with those.
-    resting: Vec<(RetireToken, usize, Vec<PageRef>)>,
-    dummies: Vec<Arc<Chunk>>,
-}
-
-/// Sizes of all pools.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct PoolSizes {
-    pub(super) bytes: u64,
-    pub(super) chunks: u64,
-}
-
-impl Pool {
-    /// The chunk and the byte in it where a page lies.
-    pub(super) fn place(&self, page: PageRef) -> Option<(Arc<Chunk>, u64)> {
-        let chunk = self.chunks.get(&page.chunk)?;
-        Some((chunk.clone(), u64::from(page.page) * self.key.tile_bytes))
-    }
-
-    pub(super) fn memory(&self, page: PageRef) -> Option<Memory> {
-        let (chunk, offset) = self.place(page)?;
-        Some(Memory { chunk: chunk.id(), offset })
-    }
-
-    /// Gives a chunk without owners back.
-    pub(super) fn remove_empty(&mut self, index: ChunkIndex, cache: &mut ChunkCache) -> bool {
-        let removed = self.pages.remove_chunk(index).is_ok();
-        if removed {
-            self.empty_since.remove(&index);
-            self.chunks.remove(&index).into_iter().for_each(|chunk| cache.give(chunk));
-        }
-        removed
-    }
-}
-
-impl Pools {
-    /// The pool of a kind, made when first asked for.
-    pub(super) fn find(&mut self, key: PoolKey, chunk_bytes: u64) -> usize {
-        if let Some(found) = self.pools.iter().position(|pool| pool.key == key) {
-            return found;
-        }
-        let pages = u32::try_from(chunk_bytes / key.tile_bytes.max(1)).unwrap_or(u32::MAX);
-        let pages = PagePool::new(pages);
-        self.pools.push(Pool { key, pages, chunks: BTreeMap::new(), empty_since: BTreeMap::new() });
-        self.pools.len() - 1
-    }
-
-    pub(super) fn sizes(&self) -> PoolSizes {
-        let chunks = self.pools.iter().flat_map(|pool| pool.chunks.values());
-        let (count, bytes) = chunks.fold((0, 0), |(n, bytes), chunk| (n + 1, bytes + chunk.bytes()));
-        PoolSizes { bytes, chunks: count }
-    }
-
-    /// Frees what dropped resources had, once the GPU is done with them, and chunks that were empty for long.
-    pub(super) fn end_frame(&mut self, frame: u64, cache: &mut ChunkCache) {
-        self.wake();
-        for pool in &mut self.pools {
-            let empty: Vec<ChunkIndex> = pool.pages.empty_chunks().collect();
-            pool.empty_since.retain(|index, _| empty.contains(index));
-            for index in empty {
-                let since = *pool.empty_since.entry(index).or_insert(frame);
-                if frame.saturating_sub(since) >= KEEP_EMPTY_FRAMES {
-                    pool.remove_empty(index, cache);
-                }
-            }
-        }
-    }
-
-    /// Gives all empty chunks back.
-    pub(super) fn trim(&mut self, cache: &mut ChunkCache) {
-        self.wake();
-        for pool in &mut self.pools {
-            let empty: Vec<ChunkIndex> = pool.pages.empty_chunks().collect();
-            for index in empty {
-                pool.remove_empty(index, cache);
-            }
-        }
-        self.dummies.clear();
-    }
-
-    fn wake(&mut self) {
-        let pools = &mut self.pools;
-        self.resting.retain(|(token, pool, pages)| {
-            let passed = token.is_passed();
-            if let Some(pool) = pools.get_mut(*pool).filter(|_| passed) {
-                pages.iter().for_each(|page| wake_page(&mut pool.pages, *page));
-            }
-            !passed
-        });
-    }
-
-    /// Keeps pages from everybody until nothing submitted so far runs any more.
-    pub(super) fn rest(&mut self, device: &Device, pool: usize, pages: Vec<PageRef>) {
-        if !pages.is_empty() {
-            self.resting.push((device.retire_token(), pool, pages));
-        }
-    }
-
-    /// A page that stands in for unbound tiles on drivers that must not unbind.
-    pub(super) fn dummy(
-        &mut self,
-        device: &Arc<Device>,
-        checker: &Arc<Checker>,
-        memory_type: u32,
-        bytes: u64,
-    ) -> vk::Result<Arc<Chunk>> {
-        let fits = |c: &&Arc<Chunk>| c.memory_type() == memory_type && c.bytes() >= bytes;
-        if let Some(found) = self.dummies.iter().find(fits) {
-            return Ok(found.clone());
-        }
-        let dummy = Arc::new(Chunk::new(device, checker, "Dummy", bytes, memory_type)?);
-        self.dummies.push(dummy.clone());
-        Ok(dummy)
-    }
-}
-
-/// Frees a page that has an owner. Only a fault of this room's own could make it fail; the page stays taken then.
-fn free(pages: &mut PagePool, page: PageRef) {
-    if let Err(error) = pages.free(page) {
-        log::error!("{error}");
-    }
-}
-
-/// Frees a page that rested: of a dropped resource, or the target of a move that was given up.
-fn wake_page(pages: &mut PagePool, page: PageRef) {
-    if pages.release(page).is_err() {
-        free(pages, page);
-    }
-}
 
 /// A change of a tile since the last flush.
 #[derive(Debug, Clone, Copy)]
@@ -202,7 +46,32 @@ pub(super) struct PagedState {
 
 /// The pages of one resource, as handles, statistics and defragmentation see them.
 #[derive(Debug)]
-pub(super) struct PagedShelf {
+pub(super) struct PagedBacking {
+    what: Paged,
+    state: Mutex<PagedState>,
+}
+
+impl Deref for PagedBacking {
+    type Target = Paged;
+
+    fn deref(&self) -> &Paged {
+        &self.what
+    }
+}
+
+/// What a map queued.
+#[derive(Debug, Default)]
+pub(super) struct Mapped {
+    /// The tiles that had no page, ascending.
+    pub(super) tiles: Vec<u64>,
+    pub(super) requests: Vec<Request>,
+    /// Chunks that the requests name.
+    pub(super) chunks: Vec<Arc<Chunk>>,
+}
+
+/// What does not change of a resource whose tiles come and go.
+#[derive(Debug)]
+pub(super) struct Paged {
     pub(super) id: u64,
     pub(super) name: String,
     pub(super) kind: &'static str,
@@ -216,41 +85,15 @@ pub(super) struct PagedShelf {
     pub(super) reserved_bytes: u64,
     pub(super) pool: usize,
     pub(super) tile_bytes: u64,
+    pub(super) tiles: u64,
     /// Whether pages are bound; otherwise all of it has memory (fallback).
     pub(super) in_place: bool,
-    state: Mutex<PagedState>,
 }
 
-/// What a map queued.
-#[derive(Debug, Default)]
-pub(super) struct Mapped {
-    /// The tiles that had no page, ascending.
-    pub(super) tiles: Vec<u64>,
-    pub(super) requests: Vec<Request>,
-    /// Chunks that the requests name.
-    pub(super) chunks: Vec<Arc<Chunk>>,
-}
-
-/// What a [`PagedShelf`] is made from.
-pub(super) struct PagedDesc {
-    pub(super) id: u64,
-    pub(super) name: String,
-    pub(super) kind: &'static str,
-    pub(super) target: Target,
-    pub(super) layout: Option<Arc<TileLayout>>,
-    pub(super) aspect: u32,
-    pub(super) rest_layout: ash::vk::ImageLayout,
-    pub(super) reserved_bytes: u64,
-    pub(super) pool: usize,
-    pub(super) tile_bytes: u64,
-    pub(super) tiles: u64,
-    pub(super) in_place: bool,
-}
-
-impl PagedShelf {
-    pub(super) fn new(desc: PagedDesc) -> Self {
+impl PagedBacking {
+    pub(super) fn new(what: Paged) -> Self {
         let state = PagedState {
-            pages: vec![None; usize::try_from(desc.tiles).unwrap_or(usize::MAX)],
+            pages: vec![None; usize::try_from(what.tiles).unwrap_or(usize::MAX)],
             mapped: 0,
             changes: Vec::new(),
             kept: Vec::new(),
@@ -258,22 +101,7 @@ impl PagedShelf {
             unmaps: 0,
             waited: 0,
         };
-        let PagedDesc { id, name, kind, target, layout, aspect, rest_layout, .. } = desc;
-        let PagedDesc { reserved_bytes, pool, tile_bytes, in_place, .. } = desc;
-        Self {
-            id,
-            name,
-            kind,
-            target,
-            layout,
-            aspect,
-            rest_layout,
-            reserved_bytes,
-            pool,
-            tile_bytes,
-            in_place,
-            state: Mutex::new(state),
-        }
+        Self { what, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, PagedState> {
@@ -319,16 +147,20 @@ impl PagedShelf {
         })
     }
 
+    /// Of some tiles those that are mapped, or those that are not: ascending, each once.
+    fn those_mapped(&self, tiles: &[u64], mapped: bool) -> Vec<u64> {
+        let mut those = tiles.to_vec();
+        those.sort_unstable();
+        those.dedup();
+        let state = self.state();
+        those.retain(|tile| state.pages.get(*tile as usize).is_some_and(|page| page.is_some() == mapped));
+        those
+    }
+
     /// Takes pages for the tiles that have none and queues their binds: all or none. Returns the tiles that were
     /// mapped now.
     pub(super) fn map(&self, core: &Core, inner: &mut Inner, tiles: &[u64]) -> Result<Mapped> {
-        let mut wanted: Vec<u64> = tiles.to_vec();
-        wanted.sort_unstable();
-        wanted.dedup();
-        {
-            let state = self.state();
-            wanted.retain(|tile| matches!(state.pages.get(*tile as usize), Some(None)));
-        }
+        let wanted = self.those_mapped(tiles, false);
         if !self.in_place {
             self.set(&wanted.iter().map(|tile| (*tile, Some(NOWHERE))).collect::<Vec<_>>());
             return Ok(Mapped { tiles: wanted, ..Mapped::default() });
@@ -359,13 +191,7 @@ impl PagedShelf {
 
     /// Queues the unbinds of tiles that are mapped. Their pages are free after the next flush.
     pub(super) fn unmap(&self, tiles: &[u64]) -> (Vec<u64>, Vec<Request>) {
-        let mut wanted: Vec<u64> = tiles.to_vec();
-        wanted.sort_unstable();
-        wanted.dedup();
-        {
-            let state = self.state();
-            wanted.retain(|tile| matches!(state.pages.get(*tile as usize), Some(Some(_))));
-        }
+        let wanted = self.those_mapped(tiles, true);
         let gone: Vec<_> = wanted.iter().map(|tile| (*tile, None)).collect();
         self.set(&gone);
         let requests = if self.in_place {
@@ -468,17 +294,20 @@ impl PagedShelf {
     }
 }
 
-impl Resource for PagedShelf {
+impl Resource for PagedBacking {
     fn id(&self) -> u64 {
         self.id
     }
 
-    fn stats(&self) -> ResourceStats {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn numbers(&self) -> ResourceStats {
         let state = self.state();
         let committed = if self.in_place { state.mapped * self.tile_bytes } else { self.reserved_bytes };
         ResourceStats {
             id: self.id,
-            name: self.name.clone(),
             kind: self.kind,
             reserved_bytes: self.reserved_bytes.max(committed),
             requested_bytes: state.mapped * self.tile_bytes,
@@ -502,44 +331,11 @@ impl Resource for PagedShelf {
 
     fn roll_back(&self) {}
 
-    fn paged(&self) -> Option<&PagedShelf> {
+    fn paged(&self) -> Option<&PagedBacking> {
         Some(self)
     }
 
-    fn into_paged(self: Arc<Self>) -> Option<Arc<PagedShelf>> {
+    fn into_paged(self: Arc<Self>) -> Option<Arc<PagedBacking>> {
         Some(self)
-    }
-}
-
-impl Core {
-    /// Adds a chunk to a pool.
-    pub(super) fn add_pool_chunk(&self, inner: &mut Inner, pool: usize, owner: &str) -> Result<()> {
-        let key = inner.pools.pools[pool].key;
-        let chunk = self.take_chunk(inner, owner, self.knobs.chunk_bytes, key.memory_type)?;
-        let pool = &mut inner.pools.pools[pool];
-        let index = pool.pages.add_chunk();
-        pool.chunks.insert(index, chunk);
-        Ok(())
-    }
-
-    /// A run of pages in one chunk that never moves: a mip tail.
-    pub(super) fn take_run(
-        &self,
-        inner: &mut Inner,
-        pool: usize,
-        owner: (&str, u64),
-        first_tile: u64,
-        pages: u32,
-    ) -> Result<Vec<PageRef>> {
-        let (name, id) = owner;
-        let named = |source: PageError| Error::Pages { name: name.into(), source };
-        for _ in 0..2 {
-            let run = inner.pools.pools[pool].pages.allocate_run(id, first_tile, pages).map_err(named)?;
-            if let Some(run) = run {
-                return Ok(run.iter().collect());
-            }
-            self.add_pool_chunk(inner, pool, name)?;
-        }
-        Err(Error::Vulkan(vk::Error::Other(format!("{name}: a new chunk has no room for its mip tail"))))
     }
 }

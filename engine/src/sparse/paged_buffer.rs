@@ -10,7 +10,8 @@ use super::contents::Contents;
 use super::error::{Error, Result};
 use super::knobs::CAPTURE_CAPACITY;
 use super::memory::{Shared, SparseMemory};
-use super::paged::{Mapped, PagedDesc, PagedShelf, PoolKey};
+use super::paged::{Mapped, Paged, PagedBacking};
+use super::pools::PoolKey;
 use super::resource::{Command, Resource, Target};
 use super::shadow::{Kind, ResourceDesc};
 use super::stats::ResourceStats;
@@ -19,7 +20,7 @@ use crate::vk::{Buffer, Slot};
 
 /// How to make a [`PagedBuffer`].
 #[derive(Debug, Clone)]
-pub struct PagedDescription<'a> {
+pub struct PagedDesc<'a> {
     /// Debug name.
     pub name: &'a str,
     /// Bytes of addresses; a storage buffer is cut to `maxStorageBufferRange`.
@@ -41,7 +42,7 @@ pub struct PagedBuffer {
     // Dropped in this order.
     slot: Option<Slot>,
     buffer: Arc<Buffer>,
-    shelf: Arc<PagedShelf>,
+    backing: Arc<PagedBacking>,
     contents: Contents,
     tiles: u64,
     shared: Arc<Shared>,
@@ -52,7 +53,7 @@ impl PagedBuffer {
     ///
     /// # Errors
     /// Zero capacity, no addresses left (with who holds them), out of memory in the fallback, or what the driver said.
-    pub fn new(sparse: &SparseMemory, desc: &PagedDescription<'_>) -> Result<Self> {
+    pub fn new(sparse: &SparseMemory, desc: &PagedDesc<'_>) -> Result<Self> {
         let shared = sparse.shared.clone();
         let device = shared.device.clone();
         let support = device.capabilities().sparse;
@@ -86,7 +87,7 @@ impl PagedBuffer {
         let mut inner = shared.lock();
         let key = PoolKey { memory_type, tile_bytes: tile, movable };
         let pool = inner.pools.find(key, shared.knobs.chunk_bytes);
-        let shelf = Arc::new(PagedShelf::new(PagedDesc {
+        let backing = Arc::new(PagedBacking::new(Paged {
             id,
             name: desc.name.into(),
             kind: if in_place { "paged buffer" } else { "paged buffer (fallback)" },
@@ -100,7 +101,7 @@ impl PagedBuffer {
             tiles,
             in_place,
         }));
-        let resource: Arc<dyn Resource> = shelf.clone();
+        let resource: Arc<dyn Resource> = backing.clone();
         inner.register(Arc::downgrade(&resource));
         drop(inner);
         if in_place {
@@ -114,7 +115,7 @@ impl PagedBuffer {
             };
             shared.checker.add_resource(id, shadow, None);
         }
-        let mut this = Self { slot: None, buffer, shelf, contents: desc.contents, tiles, shared };
+        let mut this = Self { slot: None, buffer, backing, contents: desc.contents, tiles, shared };
         if usage.contains(BufferUsageFlags::STORAGE_BUFFER) {
             this.slot = Some(device.bind_buffer(&this.buffer, this.buffer.bytes())?);
         }
@@ -137,8 +138,8 @@ impl PagedBuffer {
         profiling::scope!("CommitReservedResource");
         self.check(tiles)?;
         let mut inner = self.shared.lock();
-        let Mapped { tiles: mapped, requests, chunks } = self.shelf.map(&self.shared, &mut inner, tiles)?;
-        let tile = self.shelf.tile_bytes;
+        let Mapped { tiles: mapped, requests, chunks } = self.backing.map(&self.shared, &mut inner, tiles)?;
+        let tile = self.backing.tile_bytes;
         let fill = self.contents.fill(self.shared.knobs.poison);
         let commands = match fill {
             Some(word) => runs(&mapped)
@@ -151,7 +152,7 @@ impl PagedBuffer {
             None => Vec::new(),
         };
         if !requests.is_empty() || !commands.is_empty() {
-            self.shelf.queue(&mut inner, requests, chunks, commands);
+            self.backing.queue(&mut inner, requests, chunks, commands);
         }
         inner.stats.grows += u64::from(!mapped.is_empty());
         Ok(mapped.len() as u64)
@@ -173,9 +174,9 @@ impl PagedBuffer {
         profiling::scope!("CommitReservedResource");
         self.check(tiles)?;
         let mut inner = self.shared.lock();
-        let (unmapped, requests) = self.shelf.unmap(tiles);
+        let (unmapped, requests) = self.backing.unmap(tiles);
         if !requests.is_empty() {
-            self.shelf.queue(&mut inner, requests, Vec::new(), Vec::new());
+            self.backing.queue(&mut inner, requests, Vec::new(), Vec::new());
         }
         inner.stats.shrinks += u64::from(!unmapped.is_empty());
         Ok(unmapped.len() as u64)
@@ -212,12 +213,12 @@ impl PagedBuffer {
 
     /// Its number for [`SparseMemory::declare_use`] and the checker's page tables.
     pub fn id(&self) -> u64 {
-        self.shelf.id
+        self.backing.id
     }
 
     /// Debug name.
     pub fn name(&self) -> &str {
-        &self.shelf.name
+        &self.backing.name
     }
 
     /// Tiles of its addresses.
@@ -227,49 +228,49 @@ impl PagedBuffer {
 
     /// One tile in bytes.
     pub fn tile_bytes(&self) -> u64 {
-        self.shelf.tile_bytes
+        self.backing.tile_bytes
     }
 
     /// Whether a tile has memory, as of the last map or unmap.
     pub fn is_mapped(&self, tile: u64) -> bool {
-        self.shelf.page(tile).is_some()
+        self.backing.page(tile).is_some()
     }
 
     /// Tiles that have memory, ascending.
     pub fn mapped_tiles(&self) -> Vec<u64> {
-        self.shelf.mapped_tiles()
+        self.backing.mapped_tiles()
     }
 
     /// Whether tiles are bound one by one (`false`: all of it has memory).
     pub fn in_place(&self) -> bool {
-        self.shelf.in_place
+        self.backing.in_place
     }
 
     /// The statistics of this buffer.
     pub fn stats(&self) -> ResourceStats {
-        self.shelf.stats()
+        self.backing.stats()
     }
 
     /// Which chunk, and which byte of it, a tile lies in; `None` without memory and in the fallback.
     pub fn locate(&self, tile: u64) -> Option<(Arc<Chunk>, u64)> {
         let inner = self.shared.lock();
-        let page = self.shelf.page(tile)?;
-        inner.pools.pools.get(self.shelf.pool)?.place(page)
+        let page = self.backing.page(tile)?;
+        inner.pools.pools.get(self.backing.pool)?.place(page)
     }
 }
 
 impl Drop for PagedBuffer {
     fn drop(&mut self) {
         let mut inner = self.shared.lock();
-        while inner.take_work(self.shelf.id).is_some() {}
-        inner.work.retain(|w| w.id != self.shelf.id);
-        let shelf = self.shelf.clone();
+        while inner.take_work(self.backing.id).is_some() {}
+        inner.work.retain(|w| w.id != self.backing.id);
+        let backing = self.backing.clone();
         // After the buffer itself, so that its pages rest longer than it lives.
         drop(self.slot.take());
-        shelf.retire(&self.shared.device, &mut inner.pools);
+        backing.retire(&self.shared.device, &mut inner.pools);
         drop(inner);
-        if self.shelf.in_place {
-            self.shared.checker.remove_resource(self.shelf.id);
+        if self.backing.in_place {
+            self.shared.checker.remove_resource(self.backing.id);
         }
     }
 }

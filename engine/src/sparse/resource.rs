@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::batch::Request;
 use super::chunk::Chunk;
-use super::paged::PagedShelf;
+use super::paged::PagedBacking;
 use super::stats::ResourceStats;
 use crate::vk::{Buffer, Image};
 
@@ -13,8 +13,16 @@ pub(super) trait Resource: Send + Sync + std::fmt::Debug {
     /// Its number; no other resource of the device has it.
     fn id(&self) -> u64;
 
+    /// Debug name.
+    fn name(&self) -> String;
+
+    /// Numbers to look at, without the name: these are added up with every flush.
+    fn numbers(&self) -> ResourceStats;
+
     /// Numbers to look at.
-    fn stats(&self) -> ResourceStats;
+    fn stats(&self) -> ResourceStats {
+        ResourceStats { name: self.name(), ..self.numbers() }
+    }
 
     /// What was queued since the last flush is bound.
     fn bound(&self);
@@ -23,12 +31,12 @@ pub(super) trait Resource: Send + Sync + std::fmt::Debug {
     fn roll_back(&self);
 
     /// Its pages, if it has pages that come and go one by one.
-    fn paged(&self) -> Option<&PagedShelf> {
+    fn paged(&self) -> Option<&PagedBacking> {
         None
     }
 
     /// The same, shared.
-    fn into_paged(self: Arc<Self>) -> Option<Arc<PagedShelf>> {
+    fn into_paged(self: Arc<Self>) -> Option<Arc<PagedBacking>> {
         None
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ash::vk::{BufferUsageFlags, Handle};
-use vasa::sparse::{Contents, Error, POISON, PagedBuffer, PagedDescription, SparseKnobs, SparseMemory};
+use vasa::sparse::{Contents, Error, POISON, PagedBuffer, PagedDesc, SparseKnobs, SparseMemory};
 use vasa::vk::{Point, Site};
 use vasa_tests::growable::waits;
 use vasa_tests::hooks;
@@ -172,9 +172,9 @@ fn tiles_past_the_end_are_named_and_change_nothing() {
         assert_eq!(sparse.flush(None).unwrap().wait, None);
         assert_eq!(buffer.locate(u64::MAX).map(|(_, at)| at), None);
         let usage = BufferUsageFlags::STORAGE_BUFFER;
-        let zero = PagedDescription { name: "Zero", capacity: 0, usage, contents: Contents::Undefined };
+        let zero = PagedDesc { name: "Zero", capacity: 0, usage, contents: Contents::Undefined };
         assert!(matches!(PagedBuffer::new(&sparse, &zero), Err(Error::Plan { .. })));
-        let huge = PagedDescription { capacity: u64::MAX, ..zero };
+        let huge = PagedDesc { capacity: u64::MAX, ..zero };
         if h.in_place() {
             // In the fallback all of it would be allocated.
             let limits = h.device.capabilities().limits;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ash::vk::{Format, ImageLayout, ImageUsageFlags, QueueFlags};
 use vasa::sparse::tiles::{TileCoord, TileError};
 use vasa::sparse::{
-    ChunkedImage, Contents, Defragmentation, Error, Missing, PagedBuffer, PagedDescription,
-    PartiallyResidentDesc, PartiallyResidentImage, SparseKnobs, SparseMemory,
+    ChunkedImage, Contents, Defragmentation, Error, Missing, PagedBuffer, PagedDesc, PartiallyResidentDesc,
+    PartiallyResidentImage, SparseKnobs, SparseMemory,
 };
 use vasa::vk::null::{BindPlace, NullConfig, NullDevice, NullDriver};
 use vasa::vk::{AddressBudgetError, Device, DeviceOptions, ImageDesc, Site, Timeline};
@@ -148,7 +148,7 @@ fn images_and_what_waits_for_the_gpu_count_against_the_addresses() {
     let usage = ash::vk::BufferUsageFlags::STORAGE_BUFFER;
     let buffer = |bytes| {
         let contents = Contents::Undefined;
-        PagedBuffer::new(&sparse, &PagedDescription { name: "Buffer", capacity: bytes, usage, contents })
+        PagedBuffer::new(&sparse, &PagedDesc { name: "Buffer", capacity: bytes, usage, contents })
     };
     let held = device.reserved_addresses();
     assert!(held >= 8 * MIB, "{held}");

@@ -89,7 +89,7 @@ impl GrowableBuffer {
     /// Says how far to commit ahead. The worker is woken when the frame has ended: waking a thread may cost the waker its
     /// processor, and this frame needs nothing of it.
     fn ask_ahead(&mut self, target: u64, frame: u64) {
-        let mut state = self.shelf.state();
+        let mut state = self.backing.state();
         let tiles = state.watermark.layout().tiles(target);
         let ahead = &mut state.ahead;
         if let Some(frames) = ahead.took_frames.take() {
@@ -104,14 +104,14 @@ impl GrowableBuffer {
         ahead.asked_in = self.shared.frame();
         drop(state);
         if is_idle {
-            let job = Job::new(self.id, &self.shelf, &self.buffer, self.memory_type);
+            let job = Job::new(self.id, &self.backing, &self.buffer, self.memory_type);
             self.shared.lock().jobs.ask(job);
         }
     }
 
     /// Uses bytes that are committed already: nothing to bind, at most a bind to wait for.
     fn use_ahead(&mut self, requested: u64, started: Instant) -> Commit {
-        let mut state = self.shelf.state();
+        let mut state = self.backing.state();
         let counts = self.commits_ahead();
         let grew = counts && requested > state.requested;
         let shrank = counts && requested < state.requested;
@@ -151,17 +151,17 @@ impl GrowableBuffer {
         profiling::scope!("CommitReservedResource");
         let started = Instant::now();
         if self.governor.policy().ahead {
-            self.shelf.stop_ahead();
+            self.backing.stop_ahead();
         }
         let named = |source| Error::Plan { name: self.name.clone(), source };
-        let plan = self.shelf.state().watermark.plan_commit(bytes).map_err(named)?;
+        let plan = self.backing.state().watermark.plan_commit(bytes).map_err(named)?;
         let shrinks = plan.target_tiles < plan.from_tiles;
         let keeps = shrinks && !self.fallback && self.device().quirks().has(Switch::NoNullUnbind);
         if plan.is_empty() || keeps {
             // A driver that must not unbind keeps its tiles bound: they serve the next growth, and what promises
             // zeros is cleared now.
             if keeps && let Some(word) = self.contents.fill(self.shared.knobs.poison) {
-                let layout = *self.shelf.state().watermark.layout();
+                let layout = *self.backing.state().watermark.layout();
                 let from = layout.bytes(plan.target_tiles);
                 self.fill_later((from, layout.bytes(plan.from_tiles) - from), word);
             }
@@ -174,7 +174,7 @@ impl GrowableBuffer {
         } else {
             self.bind(bytes)?;
         }
-        let mut state = self.shelf.state();
+        let mut state = self.backing.state();
         state.requested = requested;
         let grew = plan.target_tiles > plan.from_tiles;
         state.grows += u64::from(grew);
@@ -193,7 +193,7 @@ impl GrowableBuffer {
     }
 
     fn work(&self) -> Work {
-        let resource: Arc<dyn Resource> = self.shelf.clone();
+        let resource: Arc<dyn Resource> = self.backing.clone();
         Work::new(self.id, Arc::downgrade(&resource), Target::Buffer(self.buffer.clone()))
     }
 
@@ -212,7 +212,7 @@ impl GrowableBuffer {
     fn bind(&self, bytes: u64) -> Result<()> {
         let named = |source| Error::Plan { name: self.name.clone(), source };
         let mut inner = self.shared.lock();
-        let mut state = self.shelf.state();
+        let mut state = self.backing.state();
         let replaced = inner.take_work(self.id);
         let bound = state.bound.clone().unwrap_or_else(|| Bound {
             watermark: state.watermark.clone(),

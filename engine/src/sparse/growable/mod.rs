@@ -35,7 +35,7 @@ use crate::vk::{Buffer, Device, Location, Slot};
 pub use commit::Commit;
 pub(super) use commit::requests;
 use state::State;
-pub(super) use state::{Ready, Shelf};
+pub(super) use state::{Backing, Ready};
 
 /// How to make a [`GrowableBuffer`].
 #[derive(Debug, Clone)]
@@ -87,7 +87,7 @@ pub struct GrowableBuffer {
     // Dropped in this order: the buffer is destroyed before the chunks that its pages lie in are freed.
     slot: Option<Slot>,
     buffer: Arc<Buffer>,
-    shelf: Arc<Shelf>,
+    backing: Arc<Backing>,
     /// Chunks that were about to be unbound when the buffer was dropped.
     limbo: Vec<Arc<Chunk>>,
     shared: Arc<Shared>,
@@ -130,13 +130,13 @@ impl GrowableBuffer {
         let id = shared.next_id();
         let kind = if fallback { "growable buffer (fallback)" } else { "growable buffer" };
         let watermark = Watermark::new(layout, shared.knobs.chunk_policy);
-        let shelf = Arc::new(Shelf::new(State::new(id, desc.name, kind, watermark, fallback)));
+        let backing = Arc::new(Backing::new(State::new(id, desc.name, kind, watermark, fallback)));
         {
             let mut inner = shared.lock();
             if fallback {
                 inner.say_fallback_once(&device.capabilities().name);
             }
-            let resource: Arc<dyn Resource> = shelf.clone();
+            let resource: Arc<dyn Resource> = backing.clone();
             inner.register(Arc::downgrade(&resource));
         }
         if !fallback {
@@ -153,7 +153,7 @@ impl GrowableBuffer {
         let mut this = Self {
             slot: None,
             buffer: Arc::new(buffer),
-            shelf,
+            backing,
             limbo: Vec::new(),
             governor: Governor::new(desc.policy, &layout),
             predictor: GrowthPredictor::new(shared.knobs.chunk_bytes),
@@ -215,12 +215,12 @@ impl GrowableBuffer {
 
     /// Bytes of addresses: the largest commit.
     pub fn capacity(&self) -> u64 {
-        self.shelf.state().watermark.layout().capacity_bytes()
+        self.backing.state().watermark.layout().capacity_bytes()
     }
 
     /// Bytes with memory behind them, as of the last commit; what was committed ahead of need is included.
     pub fn committed(&self) -> u64 {
-        self.shelf.state().watermark.committed_bytes()
+        self.backing.state().watermark.committed_bytes()
     }
 
     /// Bytes asked for last, at most the capacity.
@@ -235,18 +235,18 @@ impl GrowableBuffer {
 
     /// All sizes; `reserved = committed + uncommitted` always.
     pub fn sizes(&self) -> Sizes {
-        self.shelf.state().sizes()
+        self.backing.state().sizes()
     }
 
     /// The statistics of this buffer.
     pub fn stats(&self) -> ResourceStats {
-        self.shelf.stats()
+        self.backing.stats()
     }
 
     /// Which chunk, and which byte of it, a byte of the buffer lies in; `None` past the watermark and in the
     /// fallback. With [`GrowableDesc::aliased`] the chunk can be read through a second buffer.
     pub fn locate(&self, byte: u64) -> Option<(Arc<Chunk>, u64)> {
-        let state = self.shelf.state();
+        let state = self.backing.state();
         let Place { chunk, offset, .. } = state.watermark.locate(byte)?;
         state.chunks.get(chunk).map(|memory| (memory.clone(), offset))
     }
@@ -254,7 +254,7 @@ impl GrowableBuffer {
 
 impl Drop for GrowableBuffer {
     fn drop(&mut self) {
-        self.shelf.stop_ahead();
+        self.backing.stop_ahead();
         // A commit that is not flushed is never bound. Chunks it would have freed are still bound, so they go
         // with the others: after the buffer, and not to the cache.
         let mut inner = self.shared.lock();

@@ -12,7 +12,7 @@ use crate::vk::{Buffer, Location};
 impl GrowableBuffer {
     /// Recreates the buffer for a plan, with a new slot; the copy goes with the next flush.
     pub(super) fn recreate(&mut self, plan: &Plan) -> Result<()> {
-        let layout = *self.shelf.state().watermark.layout();
+        let layout = *self.backing.state().watermark.layout();
         let bytes = layout.bytes(plan.target_tiles).max(DEFAULT_TILE_BYTES);
         let device = self.device().clone();
         let fresh = Buffer::committed(&device, &self.name, bytes, self.usage, Location::Device)?;
@@ -21,10 +21,10 @@ impl GrowableBuffer {
         let kept = layout.bytes(plan.target_tiles.min(plan.from_tiles));
         let grown = layout.bytes(plan.target_tiles.saturating_sub(plan.from_tiles));
         let mut inner = self.shared.lock();
-        apply(&mut self.shelf.state().watermark, plan, &self.name)?;
+        apply(&mut self.backing.state().watermark, plan, &self.name)?;
         let from = std::mem::replace(&mut self.buffer, fresh.clone());
         self.slot = slot;
-        let resource: Arc<dyn Resource> = self.shelf.clone();
+        let resource: Arc<dyn Resource> = self.backing.clone();
         let mut work = Work::new(self.id, Arc::downgrade(&resource), Target::Buffer(fresh));
         work.is_bound = true;
         work.commands.push(Command::Copy { from, bytes: kept });

@@ -11,7 +11,7 @@ use crate::vk::{Device, Point};
 
 /// The state, and a way to wait until the worker has put down what it carries.
 #[derive(Debug)]
-pub(in crate::sparse) struct Shelf {
+pub(in crate::sparse) struct Backing {
     state: Mutex<State>,
     settled: Condvar,
 }
@@ -116,7 +116,7 @@ impl State {
     }
 }
 
-impl Shelf {
+impl Backing {
     pub(super) fn new(state: State) -> Self {
         Self { state: Mutex::new(state), settled: Condvar::new() }
     }
@@ -142,17 +142,20 @@ impl Shelf {
     }
 }
 
-impl Resource for Shelf {
+impl Resource for Backing {
     fn id(&self) -> u64 {
         self.state().id
     }
 
-    fn stats(&self) -> ResourceStats {
+    fn name(&self) -> String {
+        self.state().name.clone()
+    }
+
+    fn numbers(&self) -> ResourceStats {
         let state = self.state();
         let sizes = state.sizes();
         ResourceStats {
             id: state.id,
-            name: state.name.clone(),
             kind: state.kind,
             reserved_bytes: sizes.reserved,
             requested_bytes: sizes.requested,

@@ -25,13 +25,13 @@ use super::tile_layout;
 pub struct ChunkedImage {
     // Dropped in this order: the image is destroyed before the chunks that it lies in are freed.
     image: Arc<Image>,
-    shelf: Arc<ChunkedShelf>,
+    backing: Arc<ChunkedBacking>,
     shared: Arc<Shared>,
     id: u64,
 }
 
 #[derive(Debug)]
-struct ChunkedShelf {
+struct ChunkedBacking {
     id: u64,
     name: String,
     bytes: u64,
@@ -52,8 +52,8 @@ impl ChunkedImage {
         if !device.capabilities().sparse.binding {
             let image = Arc::new(Image::dedicated(&device, name, desc)?);
             let bytes = image.requirements().bytes;
-            let shelf = Self::shelf(id, name, bytes, 1, Vec::new());
-            return Ok(Self::register(image, shelf, shared, id));
+            let backing = Self::backing(id, name, bytes, 1, Vec::new());
+            return Ok(Self::register(image, backing, shared, id));
         }
         // Capture tools replay images with residency only. Some drivers list tiles of images that have none.
         let tiled = SparseImage { residency: true, aliased: false };
@@ -89,32 +89,32 @@ impl ChunkedImage {
         let tile_bytes = needs.alignment;
         let shadow = ResourceDesc { name: name.into(), kind, bytes, tile_bytes, aliased: false, tails };
         shared.checker.add_resource(id, shadow, layout);
-        let shelf = Self::shelf(id, name, needs.bytes, needs.alignment, chunks);
-        let this = Self::register(image, shelf, shared, id);
-        let resource: Arc<dyn Resource> = this.shelf.clone();
+        let backing = Self::backing(id, name, needs.bytes, needs.alignment, chunks);
+        let this = Self::register(image, backing, shared, id);
+        let resource: Arc<dyn Resource> = this.backing.clone();
         let mut work = Work::new(id, Arc::downgrade(&resource), Target::Image(this.image.clone()));
-        work.requests = cutter.requests(&this.shelf.chunks);
-        work.chunks = this.shelf.chunks.clone();
+        work.requests = cutter.requests(&this.backing.chunks);
+        work.chunks = this.backing.chunks.clone();
         work.retries = true;
         this.shared.lock().work.push(work);
         Ok(this)
     }
 
-    fn shelf(
+    fn backing(
         id: u64,
         name: &str,
         bytes: u64,
         granularity: u64,
         chunks: Vec<Arc<Chunk>>,
-    ) -> Arc<ChunkedShelf> {
+    ) -> Arc<ChunkedBacking> {
         let in_place = !chunks.is_empty();
-        Arc::new(ChunkedShelf { id, name: name.into(), bytes, granularity, in_place, chunks })
+        Arc::new(ChunkedBacking { id, name: name.into(), bytes, granularity, in_place, chunks })
     }
 
-    fn register(image: Arc<Image>, shelf: Arc<ChunkedShelf>, shared: Arc<Shared>, id: u64) -> Self {
-        let resource: Arc<dyn Resource> = shelf.clone();
+    fn register(image: Arc<Image>, backing: Arc<ChunkedBacking>, shared: Arc<Shared>, id: u64) -> Self {
+        let resource: Arc<dyn Resource> = backing.clone();
         shared.lock().register(Arc::downgrade(&resource));
-        Self { image, shelf, shared, id }
+        Self { image, backing, shared, id }
     }
 
     /// The image.
@@ -134,22 +134,22 @@ impl ChunkedImage {
 
     /// Whether it lies in chunks (`false`: in one dedicated allocation).
     pub fn in_chunks(&self) -> bool {
-        self.shelf.in_place
+        self.backing.in_place
     }
 
     /// Its chunks, in the order of the bytes or tiles that they back.
     pub fn chunks(&self) -> &[Arc<Chunk>] {
-        &self.shelf.chunks
+        &self.backing.chunks
     }
 
     /// Bytes of memory it needs.
     pub fn bytes(&self) -> u64 {
-        self.shelf.bytes
+        self.backing.bytes
     }
 
     /// The statistics of this image.
     pub fn stats(&self) -> ResourceStats {
-        self.shelf.stats()
+        self.backing.stats()
     }
 
     /// A chunked image cannot be committed in part.
@@ -158,11 +158,11 @@ impl ChunkedImage {
     /// Always, unless all of its bytes are asked for: use a
     /// [`PartiallyResidentImage`](super::PartiallyResidentImage) for less.
     pub fn commit(&self, bytes: u64) -> Result<()> {
-        if bytes == u64::MAX || bytes == self.shelf.bytes {
+        if bytes == u64::MAX || bytes == self.backing.bytes {
             return Ok(());
         }
         Err(Error::Whole {
-            name: self.shelf.name.clone(),
+            name: self.backing.name.clone(),
             kind: "chunked image",
             instead: "make a partially resident image to map parts, or drop it to give it back",
         })
@@ -172,22 +172,25 @@ impl ChunkedImage {
 impl Drop for ChunkedImage {
     fn drop(&mut self) {
         self.shared.lock().work.retain(|w| w.id != self.id);
-        if self.shelf.in_place {
+        if self.backing.in_place {
             self.shared.checker.remove_resource(self.id);
         }
     }
 }
 
-impl Resource for ChunkedShelf {
+impl Resource for ChunkedBacking {
     fn id(&self) -> u64 {
         self.id
     }
 
-    fn stats(&self) -> ResourceStats {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn numbers(&self) -> ResourceStats {
         let physical = self.chunks.iter().map(|chunk| chunk.bytes()).sum::<u64>().max(self.bytes);
         ResourceStats {
             id: self.id,
-            name: self.name.clone(),
             kind: if self.in_place { "chunked image" } else { "chunked image (fallback)" },
             reserved_bytes: self.bytes,
             requested_bytes: self.bytes,

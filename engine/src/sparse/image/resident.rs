@@ -8,8 +8,9 @@ use crate::sparse::batch::{Memory, Phase, Place, Request};
 use crate::sparse::chunk::Chunk;
 use crate::sparse::error::{Error, Result};
 use crate::sparse::memory::{Inner, Shared, SparseMemory};
-use crate::sparse::paged::{Mapped, PagedDesc, PagedShelf, PoolKey};
+use crate::sparse::paged::{Mapped, Paged, PagedBacking};
 use crate::sparse::pages::PageRef;
+use crate::sparse::pools::PoolKey;
 use crate::sparse::resource::{Command, Resource, Target, Work};
 use crate::sparse::shadow::{Kind, ResourceDesc};
 use crate::sparse::stats::ResourceStats;
@@ -51,7 +52,7 @@ pub struct PartiallyResidentDesc<'a> {
 pub struct PartiallyResidentImage {
     // Dropped in this order.
     image: Arc<Image>,
-    shelf: Arc<PagedShelf>,
+    backing: Arc<PagedBacking>,
     layout: Arc<TileLayout>,
     shared: Arc<Shared>,
 }
@@ -98,7 +99,7 @@ impl PartiallyResidentImage {
         let mut inner = shared.lock();
         let key = PoolKey { memory_type, tile_bytes: layout.tile_bytes(), movable };
         let pool = inner.pools.find(key, shared.knobs.chunk_bytes);
-        let shelf = Arc::new(PagedShelf::new(PagedDesc {
+        let backing = Arc::new(PagedBacking::new(Paged {
             id,
             name: desc.name.into(),
             kind: if in_place { "partially resident image" } else { "partially resident image (fallback)" },
@@ -112,7 +113,7 @@ impl PartiallyResidentImage {
             tiles: layout.tiles(),
             in_place,
         }));
-        let resource: Arc<dyn Resource> = shelf.clone();
+        let resource: Arc<dyn Resource> = backing.clone();
         inner.register(Arc::downgrade(&resource));
         if in_place {
             let tile = layout.tile_bytes();
@@ -129,7 +130,7 @@ impl PartiallyResidentImage {
         }
         drop(inner);
         // From here on dropping it gives everything back.
-        let this = Self { image, shelf, layout, shared };
+        let this = Self { image, backing, layout, shared };
         this.map_floor()?;
         Ok(this)
     }
@@ -137,42 +138,42 @@ impl PartiallyResidentImage {
     /// Maps what always is: tails, metadata, and the last mip where there is no tail. The first layout goes with it.
     fn map_floor(&self) -> Result<()> {
         let mut inner = self.shared.lock();
-        let commands = vec![Command::Layout(self.shelf.rest_layout)];
+        let commands = vec![Command::Layout(self.backing.rest_layout)];
         let floor: Vec<u64> = self.layout.floor_tiles().filter_map(|t| self.layout.tile_index(t)).collect();
-        let Mapped { mut requests, mut chunks, .. } = self.shelf.map(&self.shared, &mut inner, &floor)?;
+        let Mapped { mut requests, mut chunks, .. } = self.backing.map(&self.shared, &mut inner, &floor)?;
         for tail in self.layout.tails() {
             let pages = tail.bytes / self.layout.tile_bytes().max(1);
             let tiles = tail.first_tile..tail.first_tile + pages;
-            if self.shelf.in_place {
+            if self.backing.in_place {
                 let run = self.take_run(&mut inner, tiles.start, pages)?;
                 let tiles: Vec<_> = tiles.zip(run.iter().map(|page| Some(*page))).collect();
-                self.shelf.set(&tiles);
+                self.backing.set(&tiles);
                 self.push_run(&inner, (tail.offset, tail.bytes, false), &run, &mut requests, &mut chunks);
             }
         }
-        if self.shelf.in_place {
+        if self.backing.in_place {
             // Metadata has no tiles of its own; its pages count from behind the last tile.
             let mut first = self.layout.tiles();
             for (offset, bytes) in self.layout.metadata() {
                 let pages = bytes.div_ceil(self.layout.tile_bytes().max(1));
                 let run = self.take_run(&mut inner, first, pages)?;
-                self.shelf.keep(&run);
+                self.backing.keep(&run);
                 self.push_run(&inner, (offset, bytes, true), &run, &mut requests, &mut chunks);
                 first += pages;
             }
         }
-        self.shelf.make_permanent();
-        let resource: Arc<dyn Resource> = self.shelf.clone();
-        let mut work = Work::new(self.shelf.id, Arc::downgrade(&resource), self.shelf.target.clone());
+        self.backing.make_permanent();
+        let resource: Arc<dyn Resource> = self.backing.clone();
+        let mut work = Work::new(self.backing.id, Arc::downgrade(&resource), self.backing.target.clone());
         (work.requests, work.chunks, work.commands, work.retries) = (requests, chunks, commands, true);
         inner.work.push(work);
         Ok(())
     }
 
     fn take_run(&self, inner: &mut Inner, first_tile: u64, pages: u64) -> Result<Vec<PageRef>> {
-        let owner = (self.shelf.name.as_str(), self.shelf.id);
+        let owner = (self.backing.name.as_str(), self.backing.id);
         let pages = u32::try_from(pages).unwrap_or(u32::MAX);
-        self.shared.take_run(inner, self.shelf.pool, owner, first_tile, pages)
+        self.shared.take_run(inner, self.backing.pool, owner, first_tile, pages)
     }
 
     fn push_run(
@@ -183,10 +184,10 @@ impl PartiallyResidentImage {
         requests: &mut Vec<Request>,
         chunks: &mut Vec<Arc<Chunk>>,
     ) {
-        let first = run.first().and_then(|page| inner.pools.pools.get(self.shelf.pool)?.place(*page));
+        let first = run.first().and_then(|page| inner.pools.pools.get(self.backing.pool)?.place(*page));
         let Some((chunk, at)) = first else { return };
         requests.push(Request {
-            resource: self.shelf.id,
+            resource: self.backing.id,
             place: Place::Bytes { offset, bytes, metadata },
             memory: Some(Memory { chunk: chunk.id(), offset: at }),
             phase: Phase::Growth,
@@ -203,9 +204,10 @@ impl PartiallyResidentImage {
         profiling::scope!("CommitReservedResource");
         let tiles = self.indices(tiles)?;
         let mut inner = self.shared.lock();
-        let Mapped { tiles: mapped, requests, chunks } = self.shelf.map(&self.shared, &mut inner, &tiles)?;
+        let Mapped { tiles: mapped, requests, chunks } =
+            self.backing.map(&self.shared, &mut inner, &tiles)?;
         if !requests.is_empty() {
-            self.shelf.queue(&mut inner, requests, chunks, Vec::new());
+            self.backing.queue(&mut inner, requests, chunks, Vec::new());
         }
         inner.stats.grows += u64::from(!mapped.is_empty());
         Ok(mapped.len() as u64)
@@ -224,9 +226,9 @@ impl PartiallyResidentImage {
         }
         let tiles = self.indices(tiles)?;
         let mut inner = self.shared.lock();
-        let (unmapped, requests) = self.shelf.unmap(&tiles);
+        let (unmapped, requests) = self.backing.unmap(&tiles);
         if !requests.is_empty() {
-            self.shelf.queue(&mut inner, requests, Vec::new(), Vec::new());
+            self.backing.queue(&mut inner, requests, Vec::new(), Vec::new());
         }
         inner.stats.shrinks += u64::from(!unmapped.is_empty());
         Ok(unmapped.len() as u64)
@@ -252,7 +254,7 @@ impl PartiallyResidentImage {
     fn no_tile(&self, tile: &TileCoord, why: String) -> Error {
         let TileCoord { layer, mip, x, y, z } = *tile;
         Error::NoTile {
-            name: self.shelf.name.clone(),
+            name: self.backing.name.clone(),
             tile: format!("({x}, {y}, {z}) of mip {mip}, layer {layer}"),
             why,
         }
@@ -275,27 +277,27 @@ impl PartiallyResidentImage {
 
     /// The layout that it is in between submissions.
     pub fn rest_layout(&self) -> ImageLayout {
-        self.shelf.rest_layout
+        self.backing.rest_layout
     }
 
     /// Its number for [`SparseMemory::declare_use`] and the checker's page tables.
     pub fn id(&self) -> u64 {
-        self.shelf.id
+        self.backing.id
     }
 
     /// Whether tiles are bound one by one (`false`: all of it has memory).
     pub fn in_place(&self) -> bool {
-        self.shelf.in_place
+        self.backing.in_place
     }
 
     /// Whether a tile is mapped, as of the last map or unmap.
     pub fn is_mapped(&self, tile: TileCoord) -> bool {
-        self.layout.tile_index(tile).is_some_and(|index| self.shelf.page(index).is_some())
+        self.layout.tile_index(tile).is_some_and(|index| self.backing.page(index).is_some())
     }
 
     /// Tiles mapped, tails included.
     pub fn mapped(&self) -> u64 {
-        self.shelf.mapped()
+        self.backing.mapped()
     }
 
     /// The mapped tiles that are not tails.
@@ -304,31 +306,31 @@ impl PartiallyResidentImage {
             TileLocation::Tile(coord) => Some(coord),
             TileLocation::Tail { .. } => None,
         };
-        self.shelf.mapped_tiles().into_iter().filter_map(coord).collect()
+        self.backing.mapped_tiles().into_iter().filter_map(coord).collect()
     }
 
     /// The statistics of this image.
     pub fn stats(&self) -> ResourceStats {
-        self.shelf.stats()
+        self.backing.stats()
     }
 
     /// Which chunk, and which byte of it, a tile lies in; `None` without memory and in the fallback.
     pub fn locate(&self, tile: TileCoord) -> Option<(Arc<Chunk>, u64)> {
         // Locked first: a page that is being moved is at one place or the other, and not in between.
         let inner = self.shared.lock();
-        let page = self.shelf.page(self.layout.tile_index(tile)?)?;
-        inner.pools.pools.get(self.shelf.pool)?.place(page)
+        let page = self.backing.page(self.layout.tile_index(tile)?)?;
+        inner.pools.pools.get(self.backing.pool)?.place(page)
     }
 }
 
 impl Drop for PartiallyResidentImage {
     fn drop(&mut self) {
         let mut inner = self.shared.lock();
-        inner.work.retain(|w| w.id != self.shelf.id);
-        self.shelf.retire(&self.shared.device, &mut inner.pools);
+        inner.work.retain(|w| w.id != self.backing.id);
+        self.backing.retire(&self.shared.device, &mut inner.pools);
         drop(inner);
-        if self.shelf.in_place {
-            self.shared.checker.remove_resource(self.shelf.id);
+        if self.backing.in_place {
+            self.shared.checker.remove_resource(self.backing.id);
         }
     }
 }

@@ -27,7 +27,7 @@ use ash::vk::BufferUsageFlags;
 
 use super::batch::{Phase, Place, Request};
 use super::memory::{Core, Inner, SparseMemory};
-use super::paged::PagedShelf;
+use super::paged::PagedBacking;
 use super::pages::{self, BegunMoves, DefragOptions, PageAfter, PageMove};
 use super::resource::{Resource, Target, Work};
 use super::shadow::{Kind, ResourceDesc};
@@ -58,7 +58,7 @@ impl Default for Defragmentation {
 #[derive(Debug, Clone)]
 struct Move {
     page: PageMove,
-    owner: Arc<PagedShelf>,
+    owner: Arc<PagedBacking>,
     twin: Arc<Twin>,
     /// The tile of the twin that lies at the target.
     twin_place: Place,
@@ -84,7 +84,11 @@ impl Resource for Twin {
         self.id
     }
 
-    fn stats(&self) -> super::ResourceStats {
+    fn name(&self) -> String {
+        self.target.name().to_owned()
+    }
+
+    fn numbers(&self) -> super::ResourceStats {
         super::ResourceStats::default()
     }
 
@@ -267,7 +271,13 @@ impl Core {
     }
 
     /// The twin that serves an owner, made when first needed.
-    fn twin(&self, inner: &mut Inner, pool: usize, owner: &PagedShelf, slots: u64) -> vk::Result<Arc<Twin>> {
+    fn twin(
+        &self,
+        inner: &mut Inner,
+        pool: usize,
+        owner: &PagedBacking,
+        slots: u64,
+    ) -> vk::Result<Arc<Twin>> {
         let of = match owner.target {
             Target::Buffer(_) => TwinOf::Pool(pool),
             Target::Image(_) => TwinOf::Image(owner.id),
@@ -395,7 +405,7 @@ impl Inner {
     }
 }
 
-fn find_owner(inner: &Inner, id: u64) -> Option<Arc<PagedShelf>> {
+fn find_owner(inner: &Inner, id: u64) -> Option<Arc<PagedBacking>> {
     let alive = inner.resources.iter().filter_map(std::sync::Weak::upgrade);
     alive.filter_map(Resource::into_paged).find(|paged| paged.id == id)
 }
