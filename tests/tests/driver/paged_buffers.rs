@@ -273,3 +273,32 @@ fn pages_of_a_dropped_buffer_serve_others_once_the_gpu_is_done() {
         assert_eq!(sparse.stats().chunks, 0, "empty chunks are given back after a while");
     });
 }
+
+#[test]
+fn pages_of_a_dropped_buffer_are_nobodys_until_nothing_can_use_them() {
+    on_device(|h| {
+        let sparse = h.small_chunks();
+        let mut buffer = paged(&sparse, "Dropped", 24);
+        buffer.map(0..4).unwrap();
+        sparse.flush(None).unwrap();
+        let Some(place) = buffer.locate(0) else { return assert!(!h.in_place()) };
+        let place = (place.0.id(), place.1);
+        // A recording that is open may use whatever lived when it began.
+        let mut pool = vasa::vk::CommandPool::new(&h.device, vasa::vk::Timeline::Graphics).unwrap();
+        let encoder = pool.begin("Open").unwrap();
+        drop(buffer);
+        let mut other = paged(&sparse, "Other", 24);
+        let mut places = |tiles: std::ops::Range<u64>| {
+            h.device.wait_idle().unwrap();
+            sparse.end_frame();
+            other.map(tiles.clone()).unwrap();
+            sparse.flush(None).unwrap();
+            let of = |tile| other.locate(tile).map(|(chunk, offset)| (chunk.id(), offset));
+            tiles.filter_map(of).collect::<Vec<_>>()
+        };
+        assert!(!places(0..8).contains(&place), "a page under an open recording was given away");
+        drop(encoder);
+        h.settle();
+        assert!(places(8..16).contains(&place), "a page that nobody can use any more was not given back");
+    });
+}
