@@ -9,6 +9,7 @@
 //! [`inspect`] reads all of them and nobody reads it.
 
 mod engine;
+pub mod graph;
 pub mod inspect;
 pub mod memory;
 pub mod render;
