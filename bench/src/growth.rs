@@ -3,7 +3,8 @@
 //! Frames of about 1 ms of GPU work, two in flight, while one buffer grows every few frames. Each variant
 //! does the same work; they differ in how the buffer grows. Measured on the frame thread: the time between
 //! two submissions, and the call that grows (commit and flush). Every growth is used by the submission that
-//! follows, which waits for its bind.
+//! follows, which waits for its bind. On a GPU all of it twice: with frames that write memory as fast as it goes, and
+//! with frames of short work that waits for itself.
 
 mod run;
 mod summary;
@@ -14,7 +15,9 @@ use vasa::vk::{Device, FeatureMask};
 
 use crate::Bench;
 use crate::error::Error;
-use crate::harness::{CANARY_TOLERANCE, Context, MOST_ROUNDS, calibrate, is_software};
+use crate::harness::{
+    CANARY_TOLERANCE, Context, MOST_ROUNDS, WorkSize, calibrate, calibrate_short, is_software,
+};
 use crate::report::Outcome;
 use crate::stats;
 
@@ -190,13 +193,36 @@ fn measure(context: &Context) -> Result<Outcome, Error> {
     let device = context.open(FeatureMask::default())?;
     let plan = Plan::of(is_software(&device), context.quick);
     let queues = Queues::of(&device);
-    let work = calibrate(&device, FRAME_MS)?;
+    let streaming = calibrate(&device, FRAME_MS)?;
+    let short = calibrate_short(&device, FRAME_MS)?;
     drop(device);
 
+    let summary = measure_frames(context, plan, &queues, streaming)?;
+    let (mut text, mut json) = (summary.to_string(), summary.json());
+    // What a frame does decides what a change of mappings beside it costs: one that writes memory as fast as it can
+    // fills its translation buffers anew.
+    if let Some(work) = short {
+        let summary = measure_frames(context, plan, &queues, work)?;
+        text =
+            format!("frames that write memory as fast as it goes\n{text}\nframes of short work\n{summary}");
+        if let Some(object) = json.as_object_mut() {
+            object.insert("short_work".into(), summary.json());
+        }
+    }
+    Ok(Outcome { text, json })
+}
+
+/// All variants in turn, with frames of that work.
+fn measure_frames(
+    context: &Context,
+    plan: Plan,
+    queues: &Queues,
+    work: WorkSize,
+) -> Result<summary::Summary, Error> {
     let mut skipped = Vec::new();
     let mut variants = Vec::new();
-    for variant in Variant::ALL.into_iter().filter(|v| !v.is_double(&queues)) {
-        match variant.refused(&queues) {
+    for variant in Variant::ALL.into_iter().filter(|v| !v.is_double(queues)) {
+        match variant.refused(queues) {
             Some(reason) => skipped.push(Skipped { name: variant.name(), reason: reason.into() }),
             None => variants.push((variant, Vec::new())),
         }
@@ -220,8 +246,7 @@ fn measure(context: &Context) -> Result<Outcome, Error> {
             break;
         }
     }
-    let summary = summary::Summary::of(plan, work, variants, skipped);
-    Ok(Outcome { text: summary.to_string(), json: summary.json() })
+    Ok(summary::Summary::of(plan, work, variants, skipped))
 }
 
 fn steady_rounds(variants: &[(Variant, Vec<run::RunFigures>)]) -> usize {

@@ -32,7 +32,14 @@ const PROBE_BYTES: u64 = 256 << 20;
 /// Fill for so long before the first measurement: idle GPUs clock down.
 const WARM_UP: Duration = Duration::from_millis(300);
 /// Bytes filled a frame on a software driver: some milliseconds, too noisy to calibrate.
-const SOFTWARE_WORK: WorkSize = WorkSize { bytes: 16 << 20, repeats: 1 };
+const SOFTWARE_WORK: WorkSize = WorkSize { buffer_bytes: 16 << 20, bytes: 16 << 20, repeats: 1 };
+/// Bytes of one fill of short work: gone before memory is felt.
+const SHORT_FILL_BYTES: u64 = 4096;
+/// Bytes of the work buffer of short work.
+const SHORT_BUFFER_BYTES: u64 = 256 << 20;
+/// Short fills first timed, and most of a frame.
+const FIRST_REPEATS: u64 = 256;
+const MOST_REPEATS: u64 = 20_000;
 const MEBIBYTE: u64 = 1 << 20;
 
 /// What a bench may know: how to open devices, and how long to measure.
@@ -86,7 +93,9 @@ pub(crate) fn is_software(device: &Device) -> bool {
 /// The GPU work of a frame: so many fills of so many bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct WorkSize {
-    /// Bytes of the work buffer, all filled each time.
+    /// Bytes of the work buffer.
+    pub(crate) buffer_bytes: u64,
+    /// Bytes of it that are filled each time.
     pub(crate) bytes: u64,
     /// Fills a frame.
     pub(crate) repeats: u64,
@@ -99,12 +108,17 @@ impl WorkSize {
         // A clock too coarse for the fill reads 0: take that as fast, and stay within bounds.
         let wanted = mebibytes_in(bytes, target_ms, ms).clamp(1, limit * 64);
         let repeats = wanted.div_ceil(limit);
-        Self { bytes: wanted.div_ceil(repeats) * MEBIBYTE, repeats }
+        Self::whole(wanted.div_ceil(repeats) * MEBIBYTE, repeats)
+    }
+
+    /// Fills of the whole buffer.
+    pub(crate) fn whole(bytes: u64, repeats: u64) -> Self {
+        Self { buffer_bytes: bytes, bytes, repeats }
     }
 
     /// Bytes of the canary's fill beside this work.
     pub(crate) fn canary_bytes(&self) -> u64 {
-        self.bytes.min(CANARY_BYTES)
+        self.buffer_bytes.min(CANARY_BYTES)
     }
 }
 
@@ -147,7 +161,7 @@ pub(crate) fn calibrate(device: &Arc<Device>, target_ms: f64) -> Result<WorkSize
     // An eighth of the memory: the buffers that are measured need the rest.
     let limit = (heap / 8).min(4 << 30).min(c.limits.max_buffer_size).min(c.limits.max_memory_allocation);
     let mut clock = Clock::new(device)?;
-    let mut size = WorkSize { bytes: PROBE_BYTES.min(limit.max(MEBIBYTE)), repeats: 1 };
+    let mut size = WorkSize::whole(PROBE_BYTES.min(limit.max(MEBIBYTE)), 1);
     // Once with the probe, once with what that says: small fills are part overhead.
     for _ in 0..2 {
         let buffer = work_buffer(device, size.bytes)?;
@@ -158,6 +172,30 @@ pub(crate) fn calibrate(device: &Arc<Device>, target_ms: f64) -> Result<WorkSize
         device.wait_idle()?;
     }
     Ok(size)
+}
+
+/// Finds how many short fills after each other take a GPU about `target_ms`: work that waits for itself, as most of a
+/// frame's passes do, and moves next to no memory. `None` for a software driver, whose frames are not calibrated.
+///
+/// # Errors
+/// When the device has no memory for it, or is lost.
+pub(crate) fn calibrate_short(device: &Arc<Device>, target_ms: f64) -> Result<Option<WorkSize>, Error> {
+    if is_software(device) {
+        return Ok(None);
+    }
+    let mut size =
+        WorkSize { buffer_bytes: SHORT_BUFFER_BYTES, bytes: SHORT_FILL_BYTES, repeats: FIRST_REPEATS };
+    let buffer = work_buffer(device, size.buffer_bytes)?;
+    let mut clock = Clock::new(device)?;
+    clock.warm_up(&buffer, size.buffer_bytes)?;
+    // Once with a guess, once with what that says: the first fills are part overhead.
+    for _ in 0..2 {
+        let times = (0..CANARY_FILLS).map(|_| clock.fills(&buffer, size.bytes, size.repeats));
+        let ms = stats::median(&times.collect::<Result<Vec<_>, _>>()?).unwrap_or(0.0);
+        let repeats = size.repeats as f64 * target_ms / ms.max(1e-6);
+        size.repeats = (repeats.round() as u64).clamp(1, MOST_REPEATS);
+    }
+    Ok(Some(size))
 }
 
 /// Times single fills: on the GPU where it has timestamps, otherwise on the host.
@@ -195,12 +233,20 @@ impl Clock {
     /// # Errors
     /// When the device is lost.
     pub(crate) fn fill(&mut self, buffer: &Buffer, bytes: u64) -> Result<f64, Error> {
+        self.fills(buffer, bytes, 1)
+    }
+
+    /// Milliseconds of fills after each other, alone on the device.
+    fn fills(&mut self, buffer: &Buffer, bytes: u64, repeats: u64) -> Result<f64, Error> {
         const NAME: &str = "Bench.Canary";
         self.pool.reset()?;
         let mut encoder = self.pool.begin(NAME)?;
         order_writes(&mut encoder);
         self.timer.begin(&mut encoder, NAME);
-        encoder.fill_buffer(buffer, 0, bytes, 0x5A5A_5A5A);
+        for _ in 0..repeats {
+            encoder.fill_buffer(buffer, 0, bytes, 0x5A5A_5A5A);
+            order_writes(&mut encoder);
+        }
         self.timer.end(&mut encoder, NAME);
         let commands = vec![encoder.finish()?];
         let started = Instant::now();
@@ -268,10 +314,10 @@ mod tests {
     #[test]
     fn work_is_scaled_to_its_duration() {
         let of = |bytes: u64, ms, limit: u64| WorkSize::of_duration(1.0, bytes << 20, ms, limit << 20);
-        assert_eq!(of(256, 0.5, 4096), WorkSize { bytes: 512 << 20, repeats: 1 });
-        assert_eq!(of(256, 2.0, 4096), WorkSize { bytes: 128 << 20, repeats: 1 });
+        assert_eq!(of(256, 0.5, 4096), WorkSize::whole(512 << 20, 1));
+        assert_eq!(of(256, 2.0, 4096), WorkSize::whole(128 << 20, 1));
         // 5120 MiB wanted, 4096 allowed: two fills of half of it.
-        assert_eq!(of(256, 0.05, 4096), WorkSize { bytes: 2560 << 20, repeats: 2 });
+        assert_eq!(of(256, 0.05, 4096), WorkSize::whole(2560 << 20, 2));
     }
 
     #[test]
@@ -279,12 +325,12 @@ mod tests {
         let size = WorkSize::of_duration(1.0, 256 << 20, 0.0, 1 << 30);
         assert!(size.bytes <= 1 << 30 && size.repeats <= 64, "{size:?}");
         let size = WorkSize::of_duration(1.0, 1 << 20, 1e9, 0);
-        assert_eq!(size, WorkSize { bytes: 1 << 20, repeats: 1 });
+        assert_eq!(size, WorkSize::whole(1 << 20, 1));
     }
 
     #[test]
     fn a_canary_fits_the_work_buffer() {
         assert_eq!(SOFTWARE_WORK.canary_bytes(), SOFTWARE_WORK.bytes);
-        assert_eq!(WorkSize { bytes: 3 << 30, repeats: 1 }.canary_bytes(), CANARY_BYTES);
+        assert_eq!(WorkSize::whole(3 << 30, 1).canary_bytes(), CANARY_BYTES);
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn run(
 ) -> Result<RunFigures, Error> {
     let device = context.open(variant.mask())?;
     let sparse = SparseMemory::new(&device, variant.knobs());
-    let work = work_buffer(&device, size.bytes)?;
+    let work = work_buffer(&device, size.buffer_bytes)?;
     let mut clock = Clock::new(&device)?;
     let frames = Frames::new(&device)?;
     // The device is fresh and has only gained memory so far: its peak until here is no larger.

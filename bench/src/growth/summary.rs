@@ -210,9 +210,9 @@ impl fmt::Display for Summary {
         )?;
         writeln!(
             f,
-            "a frame's work: {} x {} MiB filled; canary ({} MiB filled): {} ms, {} of {} runs thrown away because it moved by more than {:.0}%\n",
+            "a frame's work: {} x {} KiB filled; canary ({} MiB filled): {} ms, {} of {} runs thrown away because it moved by more than {:.0}%\n",
             work.repeats,
-            mebibytes(work.bytes),
+            work.bytes >> 10,
             mebibytes(work.canary_bytes()),
             figure(self.canary_ms, 3),
             self.thrown_away(),

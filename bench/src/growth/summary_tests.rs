@@ -33,7 +33,7 @@ fn summary() -> Summary {
         ),
     ];
     let skipped = vec![Skipped { name: "bind on the side queue", reason: "no such queue".into() }];
-    Summary::of(Plan::of(true, false), WorkSize { bytes: 16 * MIB, repeats: 1 }, variants, skipped)
+    Summary::of(Plan::of(true, false), WorkSize::whole(16 * MIB, 1), variants, skipped)
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_variant_without_a_steady_run_has_no_figures() {
         (Variant::NoGrowth, vec![run(1.0, 1.0, &[], 64, 64), run(1.0, 1.0, &[], 64, 64)]),
         (Variant::GraphicsQueue, vec![run(9.0, 1.0, &[1.0], 80, 80)]),
     ];
-    let work = WorkSize { bytes: 16 * MIB, repeats: 1 };
+    let work = WorkSize::whole(16 * MIB, 1);
     let summary = Summary::of(Plan::of(true, true), work, variants, Vec::new());
     assert_eq!(summary.rows[1].frame_ms, None);
     assert_eq!(summary.json()["variants"][1]["runs"], 0);
