@@ -12,6 +12,13 @@ fn on_gpu(test: impl FnOnce(&Harness)) {
     on_device(|h| if h.is_software() { h.skip("a software driver, this ring needs a GPU") } else { test(h) });
 }
 
+/// The checker says what these tests do on purpose: use pages without memory. Anything else fails the test.
+fn uses_without_memory(h: &Harness) {
+    let reports = h.device.instance().messages().take_checker_reports();
+    assert!(!reports.is_empty(), "the checker missed the use of pages without memory");
+    assert!(reports.iter().all(|report| report.starts_with("unmapped_use")), "{reports:?}");
+}
+
 #[test]
 fn a_page_without_memory_reads_zero_and_swallows_writes() {
     on_gpu(|h| {
@@ -25,6 +32,7 @@ fn a_page_without_memory_reads_zero_and_swallows_writes() {
             return h.expect(&buffer, pattern, (0, MIB + 3 * TILE), &[]);
         }
         h.write(&buffer, pattern, (0, 8 * MIB), &wait);
+        uses_without_memory(h);
         h.expect(&buffer, pattern, (0, MIB + 3 * TILE), &[]);
         let words = h.read(buffer.buffer(), MIB + 3 * TILE, 7 * MIB - 3 * TILE, &[]);
         assert!(words.iter().all(|word| *word == 0), "memory behind addresses that were never committed");
@@ -42,6 +50,9 @@ fn shrinking_takes_the_memory_away_and_growing_binds_it_tile_by_tile() {
             let strict = buffer.in_place() && h.device.capabilities().sparse.non_resident_strict;
             let reach = if strict { 8 * MIB } else { tiles * TILE };
             h.write(&buffer, pattern, (0, reach), &wait);
+            if strict {
+                uses_without_memory(h);
+            }
             if tiles > 0 {
                 h.expect(&buffer, pattern, (0, tiles * TILE), &[]);
             }
