@@ -279,7 +279,7 @@ impl Rig<'_> {
 
     /// The same binds and unbinds, bare. Unbinds wait for what the engine's wait for.
     fn bare_turn(&mut self, bind: &Binds, unbind: &Binds) -> Result<[Times; 2], Error> {
-        let users = [self.device.submitted(Timeline::Graphics), self.device.submitted(Timeline::Transfer)];
+        let users = Timeline::USERS.map(|timeline| self.device.submitted(timeline));
         Ok([self.bare.bind(bind, &[])?, self.bare.bind(unbind, &users)?])
     }
 

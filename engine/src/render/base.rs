@@ -13,8 +13,8 @@ use super::renderer::World;
 use super::targets::{COLOUR_FORMAT, DEPTH_FORMAT, Targets};
 use crate::vk::layout::gpu_struct;
 use crate::vk::{
-    Buffer, ColourTarget, CommandEncoder, Device, GraphicsDesc, GraphicsPipeline, PassBindings, Result,
-    Sampler, SamplerDesc, shader,
+    Buffer, ColourTarget, CommandEncoder, DepthTarget, Device, GraphicsDesc, GraphicsPipeline, Load,
+    PassBindings, Result, Sampler, SamplerDesc, shader,
 };
 
 gpu_struct! {
@@ -54,8 +54,22 @@ impl BasePass {
         Ok(Self {
             sampler: Sampler::new(device, "Trilinear", desc)?,
             ground: GroundPlaneDraw::new(device, samples)?,
-            base: pipeline("Base", &shader::BASE, "base_vertex", "base_fragment", true, CullModeFlags::BACK)?,
-            sky: pipeline("Sky", &shader::SKY, "sky_vertex", "sky_fragment", false, CullModeFlags::NONE)?,
+            base: pipeline(
+                "Base",
+                &shader::BASE,
+                "base_vertex",
+                Some("base_fragment"),
+                true,
+                CullModeFlags::BACK,
+            )?,
+            sky: pipeline(
+                "Sky",
+                &shader::SKY,
+                "sky_vertex",
+                Some("sky_fragment"),
+                false,
+                CullModeFlags::NONE,
+            )?,
         })
     }
 
@@ -89,12 +103,19 @@ impl BasePass {
         let target = match &targets.samples {
             Some(samples) => ColourTarget {
                 view: samples.view(),
-                clear: Some([0.0; 4]),
+                load: Load::Clear([0.0; 4]),
                 resolve: Some(targets.colour.view()),
             },
-            None => ColourTarget { view: targets.colour.view(), clear: Some([0.0; 4]), resolve: None },
+            None => ColourTarget { view: targets.colour.view(), load: Load::Clear([0.0; 4]), resolve: None },
         };
-        encoder.begin_rendering(targets.extent, &[target], Some(targets.depth.view()));
+        let depth = DepthTarget {
+            view: targets.depth.view(),
+            is_cleared: true,
+            is_written: true,
+            is_kept: false,
+            resolve: None,
+        };
+        encoder.begin_rendering(targets.extent, &[target], Some(depth));
         let gpu = scene.gpu();
         let mut buffers = vec![
             (0, frames),
@@ -114,7 +135,12 @@ impl BasePass {
                 (11, textures.grain()),
             ]);
         }
-        let bindings = PassBindings { buffers: &buffers, images: &images, sampler: Some(&self.sampler) };
+        let bindings = PassBindings {
+            buffers: &buffers,
+            images: &images,
+            sampler: Some(&self.sampler),
+            ..Default::default()
+        };
         if !gpu.instances().is_empty() && encoder.bind_graphics(&self.base, &bindings, push) {
             encoder.bind_indices(scene.geometry().indices().buffer());
             culling.draw(encoder);

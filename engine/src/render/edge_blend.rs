@@ -10,8 +10,8 @@ use ash::vk::{
 use super::targets::{OUTPUT_FORMAT, Targets};
 use crate::vk::layout::gpu_struct;
 use crate::vk::{
-    ColourTarget, CommandEncoder, Device, GraphicsDesc, GraphicsPipeline, PassBindings, Result, Sampler,
-    SamplerDesc, shader,
+    ColourTarget, CommandEncoder, Device, GraphicsDesc, GraphicsPipeline, Load, PassBindings, Result,
+    Sampler, SamplerDesc, shader,
 };
 
 gpu_struct! {
@@ -38,7 +38,7 @@ impl EdgeBlend {
                 name: "EdgeBlend",
                 shader: &shader::EDGE_BLEND,
                 vertex: "edge_blend_vertex",
-                fragment: "edge_blend_fragment",
+                fragment: Some("edge_blend_fragment"),
                 colours: &[OUTPUT_FORMAT],
                 depth: None,
                 cull: CullModeFlags::NONE,
@@ -59,7 +59,7 @@ impl EdgeBlend {
             (Stage::ALL_TRANSFER | Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE),
             written,
         );
-        let target = ColourTarget { view: targets.output.view(), clear: None, resolve: None };
+        let target = ColourTarget { view: targets.output.view(), load: Load::Discard, resolve: None };
         encoder.begin_rendering(targets.extent, &[target], None);
         let images = [(8, &targets.display)];
         let bindings = PassBindings { images: &images, sampler: Some(&self.sampler), ..Default::default() };

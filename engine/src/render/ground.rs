@@ -69,7 +69,7 @@ impl GroundPlaneDraw {
                 name: "StreamedGround",
                 shader: &shader::STREAMED_GROUND,
                 vertex: "ground_vertex",
-                fragment: "ground_fragment",
+                fragment: Some("ground_fragment"),
                 colours: &[COLOUR_FORMAT],
                 depth: Some((DEPTH_FORMAT, true)),
                 cull: CullModeFlags::NONE,
@@ -95,6 +95,7 @@ impl GroundPlaneDraw {
             buffers: &[(0, frames)],
             images: &[(8, ground.image().image()), (9, ground.image().map_image())],
             sampler: Some(&self.sampler),
+            ..Default::default()
         };
         if encoder.bind_graphics(&self.pipeline, &bindings, &GroundPush::of(ground, frame_index)) {
             encoder.draw(12, 1);

@@ -10,7 +10,7 @@ use ash::vk::{
 use super::targets::{OUTPUT_FORMAT, Targets};
 use crate::vk::layout::gpu_struct;
 use crate::vk::{
-    Buffer, ColourTarget, CommandEncoder, Device, GraphicsDesc, GraphicsPipeline, PassBindings, Result,
+    Buffer, ColourTarget, CommandEncoder, Device, GraphicsDesc, GraphicsPipeline, Load, PassBindings, Result,
     shader,
 };
 
@@ -35,7 +35,7 @@ impl ToneMap {
                 name: "ToneMap",
                 shader: &shader::TONE_MAP,
                 vertex: "tone_map_vertex",
-                fragment: "tone_map_fragment",
+                fragment: Some("tone_map_fragment"),
                 colours: &[OUTPUT_FORMAT],
                 depth: None,
                 cull: CullModeFlags::NONE,
@@ -69,7 +69,7 @@ impl ToneMap {
             (Stage::FRAGMENT_SHADER | Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE),
             written,
         );
-        let target = ColourTarget { view: targets.display.view(), clear: None, resolve: None };
+        let target = ColourTarget { view: targets.display.view(), load: Load::Discard, resolve: None };
         encoder.begin_rendering(targets.extent, &[target], None);
         let bindings =
             PassBindings { buffers: &[(0, frames)], images: &[(8, &targets.colour)], ..Default::default() };

@@ -301,7 +301,7 @@ fn bind(core: &Core, carried: &[Carried]) -> vk::Result<()> {
     }
     let plan = batcher.finish(BatchOptions { merge: core.merges() });
     let device = &core.device;
-    let users = [device.submitted(Timeline::Graphics), device.submitted(Timeline::Transfer)];
+    let users = Timeline::USERS.map(|timeline| device.submitted(timeline));
     let waits: &[Point] = if device.graphics_binds() { &[] } else { &users };
     let started = Instant::now();
     let done = lower::execute(device, &names, &plan, waits, &[], core.knobs.bind_on_graphics)?;

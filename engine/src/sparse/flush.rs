@@ -173,7 +173,7 @@ impl Core {
         if plan.growth.is_empty() && plan.shrink.is_empty() {
             return Ok(Done::default());
         }
-        let users = [self.device.submitted(Timeline::Graphics), self.device.submitted(Timeline::Transfer)];
+        let users = Timeline::USERS.map(|timeline| self.device.submitted(timeline));
         // Where the graphics queue cannot bind, both queues go in lockstep.
         let growth_waits: &[Point] = if self.device.graphics_binds() { &[] } else { &users };
         let started = Instant::now();
@@ -281,8 +281,7 @@ impl Core {
     fn submit_commands(&self, inner: &mut Inner, work: &[Work]) -> vk::Result<Point> {
         let needed = inner.needed;
         // The fallback's copies read what the transfer queue may still be writing.
-        let waits: Vec<Point> =
-            needed.into_iter().chain([self.device.submitted(Timeline::Transfer)]).collect();
+        let waits: Vec<Point> = needed.into_iter().chain(beside_graphics(&self.device)).collect();
         self.submit_now(inner, &waits, |encoder| record(encoder, work))
     }
 
@@ -363,4 +362,9 @@ fn record_one(encoder: &mut CommandEncoder, target: &Target, command: &Command) 
         // A copy of nothing, and what does not exist: buffers have no layout, images are not cleared so.
         _ => {}
     }
+}
+
+/// The last submissions beside the graphics queue: what they write is read, or moved, by what is submitted next.
+pub(super) fn beside_graphics(device: &Device) -> [Point; 2] {
+    [Timeline::Transfer, Timeline::Compute].map(|timeline| device.submitted(timeline))
 }

@@ -7,7 +7,7 @@ use ash::vk;
 use super::addresses::ReservationId;
 use super::device::Device;
 use super::error::{Error, Result};
-use super::memory::{Location, StaticRange};
+use super::memory::{DeviceMemory, Location, StaticRange};
 use super::retire::Garbage;
 
 /// A `VkBuffer`. Destroyed through the retire queue when dropped.
@@ -24,6 +24,8 @@ pub struct Buffer {
 enum Backing {
     /// A range of the static heap.
     Committed(Option<Box<StaticRange>>),
+    /// A place in memory that others may use at other times.
+    Placed(#[allow(dead_code)] Arc<DeviceMemory>), // Held until the buffer is dropped.
     /// Addresses only: pages are bound by [`Device::bind_sparse`].
     Reserved { addresses: ReservationId, aliased: bool },
 }
@@ -80,6 +82,32 @@ impl Buffer {
                 Err(error)
             }
         }
+    }
+
+    /// A buffer at a place in memory that is shared with others: who uses it when is the caller's to order, and its
+    /// contents are undefined whenever another took the place meanwhile.
+    ///
+    /// # Errors
+    /// Zero size, larger than the device's limit, a place that does not fit, or what the driver said.
+    pub fn placed(
+        device: &Arc<Device>,
+        name: &str,
+        bytes: u64,
+        usage: vk::BufferUsageFlags,
+        (memory, offset): (&Arc<DeviceMemory>, u64),
+    ) -> Result<Self> {
+        let raw = create(device, name, bytes, usage, vk::BufferCreateFlags::empty())?;
+        let bound = memory.check_place(name, requirements(device, raw), offset).and_then(|()| {
+            // SAFETY: size, alignment and memory type were just checked, and the buffer is not bound yet.
+            unsafe { device.raw.bind_buffer_memory(raw, memory.raw(), offset) }
+                .map_err(|r| device.noticed(Error::of("vkBindBufferMemory")(r)))
+        });
+        if let Err(error) = bound {
+            // SAFETY: just made and never used.
+            unsafe { device.raw.destroy_buffer(raw, None) };
+            return Err(error);
+        }
+        Ok(Self::assemble(device, raw, name, bytes, Backing::Placed(memory.clone())))
     }
 
     /// A reserved buffer: `bytes` of addresses and no memory. `aliased` allows its pages to be shared with
@@ -199,12 +227,38 @@ impl Drop for Buffer {
                     self.device.retire(Garbage::Allocation(allocation));
                 }
             }
+            // Retired when the field is dropped, after the buffer.
+            Backing::Placed(_) => {}
             Backing::Reserved { addresses, .. } => self.device.retire_addresses(*addresses),
         }
     }
 }
 
 impl Device {
+    /// What a buffer of that size and usage needs, without making it.
+    ///
+    /// # Errors
+    /// When the size is zero or over the device's limit.
+    pub fn buffer_requirements(
+        &self,
+        name: &str,
+        bytes: u64,
+        usage: vk::BufferUsageFlags,
+    ) -> Result<Requirements> {
+        check_size(self, name, bytes)?;
+        let families = self.queue_plan().user_families();
+        let mut info = vk::BufferCreateInfo::default().size(bytes).usage(usage);
+        if families.len() > 1 {
+            info = info.sharing_mode(vk::SharingMode::CONCURRENT).queue_family_indices(&families);
+        }
+        let query = vk::DeviceBufferMemoryRequirements::default().create_info(&info);
+        let mut out = vk::MemoryRequirements2::default();
+        // SAFETY: the size was just checked; all pointers are locals that outlive the call.
+        unsafe { self.raw.get_device_buffer_memory_requirements(&query, &mut out) };
+        let raw = out.memory_requirements;
+        Ok(Requirements { bytes: raw.size, alignment: raw.alignment, memory_types: raw.memory_type_bits })
+    }
+
     /// What a reserved buffer needs, asked of a dummy.
     pub(super) fn sparse_buffer_requirements(&self) -> Result<Requirements> {
         let usage = vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::TRANSFER_DST;
@@ -236,23 +290,25 @@ fn create(
     usage: vk::BufferUsageFlags,
     flags: vk::BufferCreateFlags,
 ) -> Result<vk::Buffer> {
-    let limit = device.capabilities().limits.max_buffer_size;
-    if bytes == 0 || bytes > limit {
-        return Err(Error::Limit {
-            what: format!("size of {name} in bytes (at least 1)"),
-            asked: bytes,
-            limit,
-        });
-    }
+    check_size(device, name, bytes)?;
     let mut info = vk::BufferCreateInfo::default().flags(flags).size(bytes).usage(usage);
-    // Both queues may use a buffer without handing it over: buffers have no layout that would gain by it.
-    let families = [device.queue_plan().graphics.family, device.queue_plan().transfer.family];
-    if families[0] != families[1] {
+    // All queues may use a buffer without handing it over: buffers have no layout that would gain by it.
+    let families = device.queue_plan().user_families();
+    if families.len() > 1 {
         info = info.sharing_mode(vk::SharingMode::CONCURRENT).queue_family_indices(&families);
     }
     // SAFETY: size is neither zero nor over the limit; sparse flags are only passed when the device has them.
     unsafe { device.raw.create_buffer(&info, None) }
         .map_err(|r| device.noticed(Error::of("vkCreateBuffer")(r)))
+}
+
+fn check_size(device: &Device, name: &str, bytes: u64) -> Result<()> {
+    let limit = device.capabilities().limits.max_buffer_size;
+    if bytes == 0 || bytes > limit {
+        let what = format!("size of {name} in bytes (at least 1)");
+        return Err(Error::Limit { what, asked: bytes, limit });
+    }
+    Ok(())
 }
 
 fn requirements(device: &Device, raw: vk::Buffer) -> vk::MemoryRequirements {

@@ -112,9 +112,9 @@ mod tests {
             forget_at in 0..40usize,
         ) {
             let mut clocks = Clocks::default();
-            let mut submitted: Points = [0; 3];
+            let mut submitted: Points = [0; Timeline::ALL.len()];
             let mut edges: Vec<(Point, Vec<Point>)> = Vec::new();
-            let mut done: Points = [0; 3];
+            let mut done: Points = [0; Timeline::ALL.len()];
             for (index, (timeline, waits)) in steps.into_iter().enumerate() {
                 let waits: Vec<Point> = waits
                     .into_iter()

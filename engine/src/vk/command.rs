@@ -15,7 +15,7 @@ use super::device::Device;
 use super::error::{Error, Result};
 use super::image::Image;
 use super::pass_bindings::{Arena, PassBindings};
-use super::pipeline::{ComputePipeline, GraphicsPipeline};
+use super::pipeline::ComputePipeline;
 use super::retire::Garbage;
 use super::timeline::{Point, Timeline};
 
@@ -159,7 +159,7 @@ impl CommandBuffer {
 /// A recording under way.
 #[derive(Debug)]
 pub struct CommandEncoder {
-    raw: vk::CommandBuffer,
+    pub(super) raw: vk::CommandBuffer,
     token: Token,
     descriptors: Arena,
     /// The first thing that went wrong while recording; reported by `finish`.
@@ -177,17 +177,6 @@ pub struct BufferCopy {
     pub bytes: u64,
 }
 
-/// A colour target of a rendering.
-#[derive(Debug, Clone, Copy)]
-pub struct ColourTarget {
-    /// View to draw into.
-    pub view: vk::ImageView,
-    /// Clear colour; `None` discards what was there.
-    pub clear: Option<[f32; 4]>,
-    /// View that gets the resolved samples.
-    pub resolve: Option<vk::ImageView>,
-}
-
 impl CommandEncoder {
     pub(super) fn device(&self) -> &ash::Device {
         &self.token.device.raw
@@ -196,23 +185,6 @@ impl CommandEncoder {
     /// The raw command buffer, for commands of other libraries (an overlay).
     pub fn raw(&self) -> vk::CommandBuffer {
         self.raw
-    }
-
-    /// Begins drawing over what a colour target holds already (an overlay).
-    pub fn begin_rendering_over(&mut self, extent: [u32; 2], view: vk::ImageView) {
-        let attachments = [vk::RenderingAttachmentInfo::default()
-            .image_view(view)
-            .image_layout(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL)
-            .load_op(vk::AttachmentLoadOp::LOAD)
-            .store_op(vk::AttachmentStoreOp::STORE)];
-        let area = vk::Rect2D {
-            offset: vk::Offset2D::default(),
-            extent: vk::Extent2D { width: extent[0], height: extent[1] },
-        };
-        let info =
-            vk::RenderingInfo::default().render_area(area).layer_count(1).color_attachments(&attachments);
-        // SAFETY: recording; the view is alive; the array is a local that outlives the call.
-        unsafe { self.device().cmd_begin_rendering(self.raw, &info) };
     }
 
     /// Ends the recording.
@@ -253,49 +225,6 @@ impl CommandEncoder {
         unsafe {
             self.device().cmd_write_timestamp2(self.raw, vk::PipelineStageFlags2::ALL_COMMANDS, pool, query)
         };
-    }
-
-    /// Makes writes of `from` visible to `to`, for all memory.
-    pub fn memory_barrier(
-        &mut self,
-        from: (vk::PipelineStageFlags2, vk::AccessFlags2),
-        to: (vk::PipelineStageFlags2, vk::AccessFlags2),
-    ) {
-        let barriers = [vk::MemoryBarrier2::default()
-            .src_stage_mask(from.0)
-            .src_access_mask(from.1)
-            .dst_stage_mask(to.0)
-            .dst_access_mask(to.1)];
-        let info = vk::DependencyInfo::default().memory_barriers(&barriers);
-        // SAFETY: recording; the array is a local that outlives the call.
-        unsafe { self.device().cmd_pipeline_barrier2(self.raw, &info) };
-    }
-
-    /// Moves all of an image from one layout to another; `UNDEFINED` discards its contents.
-    pub fn image_barrier(
-        &mut self,
-        image: vk::Image,
-        aspect: vk::ImageAspectFlags,
-        layouts: (vk::ImageLayout, vk::ImageLayout),
-        from: (vk::PipelineStageFlags2, vk::AccessFlags2),
-        to: (vk::PipelineStageFlags2, vk::AccessFlags2),
-    ) {
-        let range = vk::ImageSubresourceRange::default()
-            .aspect_mask(aspect)
-            .level_count(vk::REMAINING_MIP_LEVELS)
-            .layer_count(vk::REMAINING_ARRAY_LAYERS);
-        let barriers = [vk::ImageMemoryBarrier2::default()
-            .image(image)
-            .old_layout(layouts.0)
-            .new_layout(layouts.1)
-            .src_stage_mask(from.0)
-            .src_access_mask(from.1)
-            .dst_stage_mask(to.0)
-            .dst_access_mask(to.1)
-            .subresource_range(range)];
-        let info = vk::DependencyInfo::default().image_memory_barriers(&barriers);
-        // SAFETY: recording; the image is alive; the array is a local that outlives the call.
-        unsafe { self.device().cmd_pipeline_barrier2(self.raw, &info) };
     }
 
     /// Copies ranges between buffers.
@@ -397,7 +326,7 @@ impl CommandEncoder {
     }
 
     /// Returns whether everything is bound; otherwise the error waits for `finish`.
-    fn bind<P: bytemuck::Pod>(
+    pub(super) fn bind<P: bytemuck::Pod>(
         &mut self,
         point: vk::PipelineBindPoint,
         pipeline: vk::Pipeline,
@@ -427,130 +356,5 @@ impl CommandEncoder {
             }
         }
         true
-    }
-
-    /// Begins drawing into the targets; depth is cleared to 0 (far, reversed) and not kept, nor are
-    /// samples that are resolved.
-    pub fn begin_rendering(
-        &mut self,
-        extent: [u32; 2],
-        colours: &[ColourTarget],
-        depth: Option<vk::ImageView>,
-    ) {
-        let attachments: Vec<_> = colours
-            .iter()
-            .map(|target| {
-                let mut info = vk::RenderingAttachmentInfo::default()
-                    .image_view(target.view)
-                    .image_layout(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL)
-                    .load_op(if target.clear.is_some() {
-                        vk::AttachmentLoadOp::CLEAR
-                    } else {
-                        vk::AttachmentLoadOp::DONT_CARE
-                    })
-                    .store_op(if target.resolve.is_some() {
-                        vk::AttachmentStoreOp::DONT_CARE
-                    } else {
-                        vk::AttachmentStoreOp::STORE
-                    })
-                    .clear_value(vk::ClearValue {
-                        color: vk::ClearColorValue { float32: target.clear.unwrap_or_default() },
-                    });
-                if let Some(resolve) = target.resolve {
-                    info = info
-                        .resolve_mode(vk::ResolveModeFlags::AVERAGE)
-                        .resolve_image_view(resolve)
-                        .resolve_image_layout(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL);
-                }
-                info
-            })
-            .collect();
-        let depth = depth.map(|view| {
-            vk::RenderingAttachmentInfo::default()
-                .image_view(view)
-                .image_layout(vk::ImageLayout::DEPTH_ATTACHMENT_OPTIMAL)
-                .load_op(vk::AttachmentLoadOp::CLEAR)
-                .store_op(vk::AttachmentStoreOp::DONT_CARE)
-                .clear_value(vk::ClearValue {
-                    depth_stencil: vk::ClearDepthStencilValue { depth: 0.0, stencil: 0 },
-                })
-        });
-        let area = vk::Rect2D {
-            offset: vk::Offset2D::default(),
-            extent: vk::Extent2D { width: extent[0], height: extent[1] },
-        };
-        let mut info =
-            vk::RenderingInfo::default().render_area(area).layer_count(1).color_attachments(&attachments);
-        if let Some(depth) = &depth {
-            info = info.depth_attachment(depth);
-        }
-        let viewport = vk::Viewport {
-            x: 0.0,
-            y: 0.0,
-            width: extent[0] as f32,
-            height: extent[1] as f32,
-            min_depth: 0.0,
-            max_depth: 1.0,
-        };
-        // SAFETY: recording; views are alive; arrays are locals; viewport and scissor lie inside the targets.
-        unsafe {
-            self.device().cmd_begin_rendering(self.raw, &info);
-            self.device().cmd_set_viewport(self.raw, 0, &[viewport]);
-            self.device().cmd_set_scissor(self.raw, 0, &[area]);
-        }
-    }
-
-    /// Ends drawing into the targets.
-    pub fn end_rendering(&mut self) {
-        // SAFETY: recording; callers pair the calls.
-        unsafe { self.device().cmd_end_rendering(self.raw) };
-    }
-
-    /// Binds a graphics pipeline with its resources and push constants. Returns whether drawing may go on; if not,
-    /// `finish` reports why.
-    #[must_use]
-    pub fn bind_graphics<P: bytemuck::Pod>(
-        &mut self,
-        pipeline: &GraphicsPipeline,
-        bindings: &PassBindings<'_>,
-        push: &P,
-    ) -> bool {
-        self.bind(vk::PipelineBindPoint::GRAPHICS, pipeline.raw(), bindings, push)
-    }
-
-    /// Binds 32-bit indices from the start of a buffer.
-    pub fn bind_indices(&mut self, buffer: &Buffer) {
-        // SAFETY: recording; the buffer is alive and was made for index use.
-        unsafe { self.device().cmd_bind_index_buffer(self.raw, buffer.raw(), 0, vk::IndexType::UINT32) };
-    }
-
-    /// Draws vertices without indices.
-    pub fn draw(&mut self, vertices: u32, instances: u32) {
-        // SAFETY: recording inside a rendering with a pipeline bound.
-        unsafe { self.device().cmd_draw(self.raw, vertices, instances, 0, 0) };
-    }
-
-    /// Draws as many indexed draws of `commands` as the word at `count_offset` of `count` says.
-    pub fn draw_indexed_indirect_count(
-        &mut self,
-        commands: &Buffer,
-        count: &Buffer,
-        count_offset: u64,
-        max_draws: u32,
-    ) {
-        let stride = size_of::<vk::DrawIndexedIndirectCommand>() as u32;
-        // SAFETY: recording inside a rendering with pipeline and indices bound; both buffers are alive, made
-        // for indirect use, and hold `max_draws` commands.
-        unsafe {
-            self.device().cmd_draw_indexed_indirect_count(
-                self.raw,
-                commands.raw(),
-                0,
-                count.raw(),
-                count_offset,
-                max_draws,
-                stride,
-            );
-        }
     }
 }

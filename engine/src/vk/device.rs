@@ -42,6 +42,7 @@ pub(super) struct Queues {
     pub(super) graphics: Queue,
     pub(super) sparse: Option<Queue>,
     pub(super) transfer: Queue,
+    pub(super) compute: Queue,
 }
 
 impl Queues {
@@ -60,7 +61,8 @@ impl Queues {
         let transfer = same(plan.transfer);
         let sparse =
             plan.sparse.map(|choice| if choice == plan.transfer { transfer.clone() } else { same(choice) });
-        Self { graphics: graphics.clone(), sparse, transfer }
+        let compute = same(plan.compute);
+        Self { graphics: graphics.clone(), sparse, transfer, compute }
     }
 }
 
@@ -74,7 +76,7 @@ pub struct Device {
     quirks: Quirks,
     queue_plan: QueuePlan,
     pub(super) queues: Queues,
-    pub(super) timelines: [Semaphore; 3],
+    pub(super) timelines: [Semaphore; Timeline::ALL.len()],
     /// Serialises binds of all queues.
     pub(super) bind_order: Mutex<()>,
     pub(super) clocks: Mutex<Clocks>,

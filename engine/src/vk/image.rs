@@ -162,6 +162,8 @@ enum Backing {
     Committed(Option<Box<StaticRange>>),
     /// An allocation that holds nothing else.
     Dedicated(#[allow(dead_code)] DeviceMemory), // Held until the image is dropped.
+    /// A place in memory that others may use at other times.
+    Placed(#[allow(dead_code)] Arc<DeviceMemory>), // Held until the image is dropped.
     /// Addresses only: bound by [`Device::bind_sparse`].
     Reserved { addresses: ReservationId, sparse: SparseImage },
 }
@@ -172,7 +174,7 @@ impl Image {
     /// # Errors
     /// An extent of zero or over the device's limit, or out of memory.
     pub fn committed(device: &Arc<Device>, name: &str, desc: ImageDesc) -> Result<Self> {
-        Self::make(device, name, desc, vk::ImageCreateFlags::empty(), |raw| {
+        Self::make(device, name, desc, vk::ImageCreateFlags::empty(), false, |raw| {
             let allocation =
                 device.allocate_static(name, memory_requirements(device, raw), Location::Device, false)?;
             let (memory, offset) = (&allocation.allocation, allocation.allocation.offset());
@@ -191,7 +193,7 @@ impl Image {
     /// # Errors
     /// An extent of zero or over the device's limit, an image larger than one allocation may be, or out of memory.
     pub fn dedicated(device: &Arc<Device>, name: &str, desc: ImageDesc) -> Result<Self> {
-        Self::make(device, name, desc, vk::ImageCreateFlags::empty(), |raw| {
+        Self::make(device, name, desc, vk::ImageCreateFlags::empty(), false, |raw| {
             let needs = memory_requirements(device, raw);
             let memory_type = device.chunk_memory_type(needs.memory_type_bits)?;
             let memory = device.allocate_memory(name, needs.size, memory_type, true)?;
@@ -199,6 +201,27 @@ impl Image {
             unsafe { device.raw.bind_image_memory(raw, memory.raw(), 0) }
                 .map_err(|r| device.noticed(Error::of("vkBindImageMemory")(r)))?;
             Ok(Backing::Dedicated(memory))
+        })
+    }
+
+    /// An image at a place in memory that is shared with others: who uses it when is the caller's to order, and its
+    /// contents are undefined whenever another took the place meanwhile. `is_shared` lets several queues use it.
+    ///
+    /// # Errors
+    /// An extent over the device's limit, a place that does not fit, or what the driver said.
+    pub fn placed(
+        device: &Arc<Device>,
+        name: &str,
+        desc: ImageDesc,
+        is_shared: bool,
+        (memory, offset): (&Arc<DeviceMemory>, u64),
+    ) -> Result<Self> {
+        Self::make(device, name, desc, vk::ImageCreateFlags::empty(), is_shared, |raw| {
+            memory.check_place(name, memory_requirements(device, raw), offset)?;
+            // SAFETY: size, alignment and memory type were just checked, and the image is not bound yet.
+            unsafe { device.raw.bind_image_memory(raw, memory.raw(), offset) }
+                .map_err(|r| device.noticed(Error::of("vkBindImageMemory")(r)))?;
+            Ok(Backing::Placed(memory.clone()))
         })
     }
 
@@ -210,7 +233,7 @@ impl Image {
     /// over a limit.
     pub fn reserved(device: &Arc<Device>, name: &str, desc: ImageDesc, sparse: SparseImage) -> Result<Self> {
         sparse.check(device, name, &desc)?;
-        Self::make(device, name, desc, sparse.flags(), |raw| {
+        Self::make(device, name, desc, sparse.flags(), false, |raw| {
             let addresses = device.reserve_addresses(name, memory_requirements(device, raw).size)?;
             Ok(Backing::Reserved { addresses, sparse })
         })
@@ -221,13 +244,14 @@ impl Image {
         name: &str,
         desc: ImageDesc,
         flags: vk::ImageCreateFlags,
+        is_shared: bool,
         back: impl FnOnce(vk::Image) -> Result<Backing>,
     ) -> Result<Self> {
         desc.check(device, name)?;
         let mut info = desc.create_info().flags(flags);
-        // A reserved image may be written by the transfer queue while it streams.
-        let families = [device.queue_plan().graphics.family, device.queue_plan().transfer.family];
-        if !flags.is_empty() && families[0] != families[1] {
+        // A reserved image may be written by another queue while it streams.
+        let families = device.queue_plan().user_families();
+        if (!flags.is_empty() || is_shared) && families.len() > 1 {
             info = info.sharing_mode(vk::SharingMode::CONCURRENT).queue_family_indices(&families);
         }
         // SAFETY: the description was just checked, `families` outlives the call, and sparse flags are only passed
@@ -316,9 +340,30 @@ impl Drop for Image {
                 }
             }
             // Retired when the field is dropped, after the image.
-            Backing::Dedicated(_) => {}
+            Backing::Dedicated(_) | Backing::Placed(_) => {}
             Backing::Reserved { addresses, .. } => self.device.retire_addresses(*addresses),
         }
+    }
+}
+
+impl Device {
+    /// What an image of this description needs, without making it.
+    ///
+    /// # Errors
+    /// When the description is over a limit of the device.
+    pub fn image_requirements(&self, name: &str, desc: &ImageDesc, is_shared: bool) -> Result<Requirements> {
+        desc.check(self, name)?;
+        let families = self.queue_plan().user_families();
+        let mut info = desc.create_info();
+        if is_shared && families.len() > 1 {
+            info = info.sharing_mode(vk::SharingMode::CONCURRENT).queue_family_indices(&families);
+        }
+        let query = vk::DeviceImageMemoryRequirements::default().create_info(&info);
+        let mut out = vk::MemoryRequirements2::default();
+        // SAFETY: the description was just checked; all pointers are locals that outlive the call.
+        unsafe { self.raw.get_device_image_memory_requirements(&query, &mut out) };
+        let raw = out.memory_requirements;
+        Ok(Requirements { bytes: raw.size, alignment: raw.alignment, memory_types: raw.memory_type_bits })
     }
 }
 

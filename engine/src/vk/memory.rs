@@ -56,6 +56,23 @@ impl DeviceMemory {
     }
 }
 
+impl DeviceMemory {
+    /// # Errors
+    /// When a resource with these needs cannot lie at that offset.
+    pub(super) fn check_place(&self, name: &str, needs: vk::MemoryRequirements, offset: u64) -> Result<()> {
+        let fits = offset.checked_add(needs.size).is_some_and(|end| end <= self.bytes);
+        let is_aligned = offset.is_multiple_of(needs.alignment.max(1));
+        let is_allowed = needs.memory_type_bits >> self.memory_type & 1 == 1;
+        if fits && is_aligned && is_allowed {
+            return Ok(());
+        }
+        Err(Error::Other(format!(
+            "{name} ({} bytes, alignment {}) cannot lie at byte {offset} of {} bytes of memory type {}",
+            needs.size, needs.alignment, self.bytes, self.memory_type
+        )))
+    }
+}
+
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
         let heap = self.device.heap_of(self.memory_type);

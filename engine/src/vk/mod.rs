@@ -19,6 +19,7 @@
 pub mod addresses;
 #[cfg(test)]
 mod addresses_tests;
+pub mod barriers;
 pub mod bind;
 pub mod bindless;
 pub mod buffer;
@@ -44,6 +45,7 @@ pub mod pipeline;
 pub mod query;
 pub mod queue_policy;
 pub mod quirks;
+pub mod rendering;
 mod retire;
 pub mod sampler;
 pub mod select;
@@ -55,12 +57,13 @@ mod swapchain_policy;
 pub mod timeline;
 
 pub use addresses::{AddressBudgetError, AddressHolder};
+pub use barriers::{BarrierBatch, BufferBarrier, ImageBarrier, StageAccess};
 pub use bind::{BindBatch, BufferBinds, ImageBinds, ImageTileBinds, MemoryBind, TileBind};
 pub use bindless::Slot;
 pub use buffer::Buffer;
 pub use bytes::Bytes;
 pub use capabilities::{Capabilities, FeatureMask, SparseSupport, SparseTier};
-pub use command::{BufferCopy, ColourTarget, CommandBuffer, CommandEncoder, CommandPool};
+pub use command::{BufferCopy, CommandBuffer, CommandEncoder, CommandPool};
 pub use copies::ImageRegion;
 pub use counters::ObjectCounts;
 pub use device::{Device, DeviceOptions};
@@ -73,6 +76,7 @@ pub use pass_bindings::PassBindings;
 pub use pipeline::{ComputePipeline, GraphicsDesc, GraphicsPipeline};
 pub use query::PassTimer;
 pub use queue_policy::SparseQueuePolicy;
+pub use rendering::{ColourTarget, DepthTarget, Load};
 pub use retire::RetireToken;
 pub use sampler::{Sampler, SamplerDesc};
 pub use sparse_image::{SparseImage, SparseImageRequirements};

@@ -5,6 +5,7 @@
 //! | 0 to 7 | storage buffers |
 //! | 8 to 11 | sampled images |
 //! | 12 | sampler |
+//! | 13, 14 | storage images |
 //!
 //! Why beside the bindless table: synchronisation validation takes every element of an array binding for used, so
 //! passes that reached their buffers and targets through the table could not be checked; and drivers that run
@@ -28,6 +29,8 @@ pub const PASS_BUFFERS: u32 = 8;
 pub const PASS_IMAGES: u32 = 4;
 /// Binding of the sampler.
 pub const PASS_SAMPLER: u32 = PASS_BUFFERS + PASS_IMAGES;
+/// Number of storage image bindings, after the sampler.
+pub const PASS_STORAGE_IMAGES: u32 = 2;
 /// Sets an arena takes from one descriptor pool.
 const SETS_A_POOL: u32 = 64;
 
@@ -40,6 +43,8 @@ pub struct PassBindings<'a> {
     pub images: &'a [(u32, &'a Image)],
     /// The sampler.
     pub sampler: Option<&'a Sampler>,
+    /// Storage images by binding, in the layout `GENERAL`.
+    pub storage_images: &'a [(u32, &'a Image)],
 }
 
 pub(super) fn make_layout(device: &Device) -> Result<vk::DescriptorSetLayout> {
@@ -54,6 +59,10 @@ pub(super) fn make_layout(device: &Device) -> Result<vk::DescriptorSetLayout> {
         .map(|b| binding(b, vk::DescriptorType::STORAGE_BUFFER))
         .chain((PASS_BUFFERS..PASS_SAMPLER).map(|b| binding(b, vk::DescriptorType::SAMPLED_IMAGE)))
         .chain([binding(PASS_SAMPLER, vk::DescriptorType::SAMPLER)])
+        .chain(
+            (PASS_SAMPLER + 1..=PASS_SAMPLER + PASS_STORAGE_IMAGES)
+                .map(|b| binding(b, vk::DescriptorType::STORAGE_IMAGE)),
+        )
         .collect();
     // A pass leaves out what its shader has no use for.
     let flags = vec![vk::DescriptorBindingFlags::PARTIALLY_BOUND; bindings.len()];
@@ -147,6 +156,17 @@ impl Arena {
                 }]
             })
             .collect();
+        let storage_images: Vec<_> = bindings
+            .storage_images
+            .iter()
+            .map(|(_, image)| {
+                [vk::DescriptorImageInfo {
+                    sampler: vk::Sampler::null(),
+                    image_view: image.view(),
+                    image_layout: vk::ImageLayout::GENERAL,
+                }]
+            })
+            .collect();
         let samplers =
             bindings.sampler.map(|s| [vk::DescriptorImageInfo { sampler: s.raw(), ..Default::default() }]);
         let write = |binding, kind| {
@@ -158,6 +178,9 @@ impl Arena {
         }
         for ((binding, _), info) in bindings.images.iter().zip(&images) {
             writes.push(write(*binding, vk::DescriptorType::SAMPLED_IMAGE).image_info(info));
+        }
+        for ((binding, _), info) in bindings.storage_images.iter().zip(&storage_images) {
+            writes.push(write(*binding, vk::DescriptorType::STORAGE_IMAGE).image_info(info));
         }
         if let Some(info) = &samplers {
             writes.push(write(PASS_SAMPLER, vk::DescriptorType::SAMPLER).image_info(info));
@@ -173,6 +196,7 @@ impl Arena {
             size(vk::DescriptorType::STORAGE_BUFFER, PASS_BUFFERS),
             size(vk::DescriptorType::SAMPLED_IMAGE, PASS_IMAGES),
             size(vk::DescriptorType::SAMPLER, 1),
+            size(vk::DescriptorType::STORAGE_IMAGE, PASS_STORAGE_IMAGES),
         ];
         let info = vk::DescriptorPoolCreateInfo::default().max_sets(SETS_A_POOL).pool_sizes(&sizes);
         // SAFETY: the array is a local that outlives the call.

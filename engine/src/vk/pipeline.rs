@@ -172,8 +172,8 @@ pub struct GraphicsDesc<'a> {
     pub shader: &'a ShaderSource,
     /// Vertex entry point.
     pub vertex: &'a str,
-    /// Fragment entry point.
-    pub fragment: &'a str,
+    /// Fragment entry point; `None` where only depth is written.
+    pub fragment: Option<&'a str>,
     /// Formats of the colour targets.
     pub colours: &'a [vk::Format],
     /// Depth target and whether it is written; the test is greater-or-equal (reversed depth).
@@ -190,15 +190,16 @@ impl GraphicsPipeline {
     /// # Errors
     /// When the driver refuses it.
     pub fn new(device: &Arc<Device>, desc: &GraphicsDesc<'_>) -> Result<Self> {
-        let (vertex, fragment) =
-            (find(desc.shader, desc.vertex)?.name, find(desc.shader, desc.fragment)?.name);
+        let vertex = find(desc.shader, desc.vertex)?.name;
+        let fragment = desc.fragment.map(|entry| find(desc.shader, entry)).transpose()?;
         let module = Module::new(device, desc.shader)?;
         let common = common(device)?;
         let stage = |stage, name| {
             vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module.raw).name(name)
         };
-        let stages =
-            [stage(vk::ShaderStageFlags::VERTEX, vertex), stage(vk::ShaderStageFlags::FRAGMENT, fragment)];
+        let fragment = fragment.map(|entry| stage(vk::ShaderStageFlags::FRAGMENT, entry.name));
+        let stages: Vec<_> =
+            std::iter::once(stage(vk::ShaderStageFlags::VERTEX, vertex)).chain(fragment).collect();
         let input = vk::PipelineVertexInputStateCreateInfo::default();
         let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
             .topology(vk::PrimitiveTopology::TRIANGLE_LIST);

@@ -49,15 +49,27 @@ pub struct QueuePlan {
     pub sparse: Option<QueueChoice>,
     /// Copies beside rendering; may equal `graphics`.
     pub transfer: QueueChoice,
+    /// Dispatches beside rendering; may equal `graphics`.
+    pub compute: QueueChoice,
     /// One line a choice.
     pub reasons: Vec<String>,
 }
 
 impl QueuePlan {
+    /// The families whose queues touch resources, each once.
+    pub fn user_families(&self) -> Vec<u32> {
+        let mut families = vec![self.graphics.family, self.transfer.family, self.compute.family];
+        families.sort_unstable();
+        families.dedup();
+        families
+    }
+
     /// Every (family, number of queues) to create, in ascending order of family.
     pub fn families(&self) -> Vec<(u32, u32)> {
         let mut list: Vec<(u32, u32)> = Vec::new();
-        for queue in [Some(self.graphics), self.sparse, Some(self.transfer)].into_iter().flatten() {
+        for queue in
+            [Some(self.graphics), self.sparse, Some(self.transfer), Some(self.compute)].into_iter().flatten()
+        {
             match list.iter_mut().find(|(family, _)| *family == queue.family) {
                 Some((_, count)) => *count = (*count).max(queue.index + 1),
                 None => list.push((queue.family, queue.index + 1)),
@@ -129,5 +141,16 @@ pub fn plan(capabilities: &Capabilities, policy: SparseQueuePolicy) -> Result<Qu
     } else {
         format!("transfer: family {} (copies only)", transfer.family)
     });
-    Ok(QueuePlan { graphics, sparse, transfer, reasons })
+    let compute = capabilities
+        .optional
+        .async_queues
+        .then(|| find(&|f| f.compute && !f.graphics))
+        .flatten()
+        .unwrap_or(graphics);
+    reasons.push(if compute == graphics {
+        "compute: the graphics queue".into()
+    } else {
+        format!("compute: family {} (beside rendering)", compute.family)
+    });
+    Ok(QueuePlan { graphics, sparse, transfer, compute, reasons })
 }

@@ -90,7 +90,7 @@ impl Device {
     /// # Errors
     /// When the device is lost.
     pub fn collect(&self) -> Result<()> {
-        let mut completed: Points = [0; 3];
+        let mut completed: Points = [0; Timeline::ALL.len()];
         for timeline in Timeline::ALL {
             completed[timeline as usize] = self.completed(timeline)?;
         }

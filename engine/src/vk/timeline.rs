@@ -25,17 +25,24 @@ pub enum Timeline {
     Transfer = 1,
     /// Sparse binds, whatever queue they go to.
     Bind = 2,
+    /// Submissions of the queue for compute beside rendering.
+    Compute = 3,
 }
 
 impl Timeline {
     /// All of them, in index order.
-    pub const ALL: [Timeline; 3] = [Timeline::Graphics, Timeline::Transfer, Timeline::Bind];
+    pub const ALL: [Timeline; 4] =
+        [Timeline::Graphics, Timeline::Transfer, Timeline::Bind, Timeline::Compute];
+
+    /// Those whose submissions use resources: all but binds.
+    pub const USERS: [Timeline; 3] = [Timeline::Graphics, Timeline::Transfer, Timeline::Compute];
 
     fn label(self) -> &'static str {
         match self {
             Timeline::Graphics => "Timeline.Graphics",
             Timeline::Transfer => "Timeline.Transfer",
             Timeline::Bind => "Timeline.Bind",
+            Timeline::Compute => "Timeline.Compute",
         }
     }
 }
@@ -178,6 +185,7 @@ impl Device {
             Timeline::Graphics => Some(&self.queues.graphics),
             Timeline::Transfer => Some(&self.queues.transfer),
             Timeline::Bind => self.queues.sparse.as_ref(),
+            Timeline::Compute => Some(&self.queues.compute),
         }
     }
 
@@ -336,8 +344,8 @@ impl Device {
             .stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS)
     }
 
-    pub(super) fn make_timelines(raw: &ash::Device) -> Result<[Semaphore; 3]> {
-        let mut made = Vec::with_capacity(3);
+    pub(super) fn make_timelines(raw: &ash::Device) -> Result<[Semaphore; Timeline::ALL.len()]> {
+        let mut made = Vec::with_capacity(Timeline::ALL.len());
         for _ in Timeline::ALL {
             match Semaphore::new(raw) {
                 Ok(semaphore) => made.push(semaphore),

@@ -9,7 +9,8 @@ use ash::vk::{
 use vasa::vk::timeline::PresentSync;
 use vasa::vk::{
     Acquired, AcquiredImage, Buffer, ColourTarget, CommandEncoder, CommandPool, Device, Image, ImageDesc,
-    Instance, InstanceOptions, Location, Point, Presented, Surface, Swapchain, SwapchainOptions, Timeline,
+    Instance, InstanceOptions, Load, Location, Point, Presented, Surface, Swapchain, SwapchainOptions,
+    Timeline,
 };
 use vasa_tests::settings::Settings;
 
@@ -103,7 +104,7 @@ fn clear(encoder: &mut CommandEncoder, image: &AcquiredImage) {
     let undefined = (ImageLayout::UNDEFINED, ImageLayout::COLOR_ATTACHMENT_OPTIMAL);
     let acquired = (PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT, AccessFlags2::NONE);
     encoder.image_barrier(image.image, COLOUR, undefined, acquired, DRAW);
-    let target = ColourTarget { view: image.view, clear: Some([0.2, 0.4, 0.6, 1.0]), resolve: None };
+    let target = ColourTarget { view: image.view, load: Load::Clear([0.2, 0.4, 0.6, 1.0]), resolve: None };
     encoder.begin_rendering(image.extent, &[target], None);
     encoder.end_rendering();
     let shown = (ImageLayout::COLOR_ATTACHMENT_OPTIMAL, ImageLayout::PRESENT_SRC_KHR);

@@ -184,7 +184,7 @@ impl Chunks {
         let bindings = PassBindings {
             buffers: &[(0, &upload.buffer), (1, geometry.vertices().buffer()), (5, textures.constants())],
             images: &[(8, textures.coefficients()), (9, textures.detail())],
-            sampler: None,
+            ..Default::default()
         };
         // A dispatch has at most 65535 groups an axis; one chunk a group on y.
         let mut first = 0;

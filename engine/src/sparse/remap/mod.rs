@@ -26,12 +26,13 @@ use std::sync::Arc;
 use ash::vk::BufferUsageFlags;
 
 use super::batch::{Phase, Place, Request};
+use super::flush::beside_graphics;
 use super::memory::{Core, Inner, SparseMemory};
 use super::paged::PagedBacking;
 use super::pages::{self, BegunMoves, DefragOptions, PageAfter, PageMove};
 use super::resource::{Resource, Target, Work};
 use super::shadow::{Kind, ResourceDesc};
-use crate::vk::{self, Buffer, Device, Image, Point, SparseImage, Timeline};
+use crate::vk::{self, Buffer, Device, Image, Point, SparseImage};
 
 /// The most pages that one step moves, whatever the budget: a twin of buffers has addresses for all of them.
 const MOST_PAGES: u32 = 4096;
@@ -321,9 +322,9 @@ impl Core {
         let (moves, gone) = std::mem::take(&mut step.moves).into_iter().partition(stays);
         (step.moves, step.gone) = (moves, gone);
         if !step.moves.is_empty() {
-            let uploads = self.device.submitted(Timeline::Transfer);
-            let copied =
-                self.submit_now(inner, &[bound, uploads], |encoder| copy::record(encoder, &step.moves));
+            let [transfer, compute] = beside_graphics(&self.device);
+            let waits = [bound, transfer, compute];
+            let copied = self.submit_now(inner, &waits, |encoder| copy::record(encoder, &step.moves));
             let point = match copied {
                 Ok(point) => point,
                 Err(error) => {
