@@ -51,18 +51,23 @@ impl Queues {
     /// # Safety
     /// The device was made with these queues.
     unsafe fn new(raw: &ash::Device, plan: &QueuePlan) -> Self {
-        let choose = |choice: QueueChoice| {
-            // SAFETY: the caller's promise.
-            Queue::new(unsafe { raw.get_device_queue(choice.family, choice.index) }, choice.family)
+        let mut made: Vec<(QueueChoice, Queue)> = Vec::new();
+        let mut choose = |choice: QueueChoice| match made.iter().find(|(known, _)| *known == choice) {
+            Some((_, queue)) => queue.clone(),
+            None => {
+                // SAFETY: the caller's promise.
+                let raw = unsafe { raw.get_device_queue(choice.family, choice.index) };
+                let queue = Queue::new(raw, choice.family);
+                made.push((choice, queue.clone()));
+                queue
+            }
         };
-        let graphics = choose(plan.graphics);
-        let same =
-            |choice: QueueChoice| if choice == plan.graphics { graphics.clone() } else { choose(choice) };
-        let transfer = same(plan.transfer);
-        let sparse =
-            plan.sparse.map(|choice| if choice == plan.transfer { transfer.clone() } else { same(choice) });
-        let compute = same(plan.compute);
-        Self { graphics: graphics.clone(), sparse, transfer, compute }
+        Self {
+            graphics: choose(plan.graphics),
+            sparse: plan.sparse.map(&mut choose),
+            transfer: choose(plan.transfer),
+            compute: choose(plan.compute),
+        }
     }
 }
 

@@ -13,13 +13,16 @@ fn device(families: &[QueueFamily]) -> Capabilities {
 fn planned(capabilities: &Capabilities, policy: SparseQueuePolicy) -> QueuePlan {
     let plan = plan(capabilities, policy).unwrap();
     let families = &capabilities.queue_families;
-    for choice in [Some(plan.graphics), plan.sparse, Some(plan.transfer)].into_iter().flatten() {
+    for choice in
+        [Some(plan.graphics), plan.sparse, Some(plan.transfer), Some(plan.compute)].into_iter().flatten()
+    {
         let family = families[choice.family as usize];
         assert!(choice.index < family.count, "queue {} of a family of {}", choice.index, family.count);
         assert!(plan.families().iter().any(|(f, count)| *f == choice.family && *count > choice.index));
     }
     assert!(families[plan.graphics.family as usize].graphics);
     assert!(families[plan.transfer.family as usize].transfer);
+    assert!(families[plan.compute.family as usize].compute);
     assert_eq!(plan.sparse.is_some(), capabilities.sparse.binding);
     assert!(plan.sparse.is_none_or(|choice| families[choice.family as usize].sparse));
     plan
@@ -37,6 +40,7 @@ fn one_queue_does_everything() {
     graphics: family 0 (draws and dispatches)
     sparse: family 0 queue 0 (the graphics queue binds too)
     transfer: the graphics queue
+    compute: the graphics queue
     ");
     let plan = planned(&device(&[family("gcts", 1)]), Side);
     assert_eq!(plan.sparse, Some(plan.graphics), "a side queue cannot be made up");
@@ -49,6 +53,7 @@ fn a_copy_family_that_binds_is_preferred_over_compute() {
     graphics: family 0 (draws and dispatches)
     sparse: family 2 queue 0 (beside rendering)
     transfer: family 2 (copies only)
+    compute: family 1 (beside rendering)
     ");
 }
 
@@ -58,6 +63,7 @@ fn a_family_that_can_only_bind_is_used() {
     graphics: family 0 (draws and dispatches)
     sparse: family 2 queue 0 (beside rendering)
     transfer: the graphics queue
+    compute: family 1 (beside rendering)
     ");
 }
 
@@ -67,6 +73,7 @@ fn a_second_queue_of_the_graphics_family_is_a_side_queue() {
     graphics: family 0 (draws and dispatches)
     sparse: family 0 queue 1 (beside rendering)
     transfer: the graphics queue
+    compute: the graphics queue
     ");
     assert_eq!(planned(&device(&[family("gcts", 2)]), Auto).families(), [(0, 2)]);
 }
@@ -77,6 +84,7 @@ fn the_graphics_queue_binds_when_told_to() {
     graphics: family 0 (draws and dispatches)
     sparse: family 0 queue 0 (the graphics queue binds too)
     transfer: family 1 (copies only)
+    compute: the graphics queue
     ");
 }
 
@@ -86,6 +94,7 @@ fn a_graphics_queue_that_cannot_bind_goes_in_lockstep() {
     graphics: family 0 (draws and dispatches)
     sparse: family 1 queue 0 (the graphics queue cannot bind: lockstep with this one)
     transfer: family 1 (copies only)
+    compute: the graphics queue
     ");
 }
 
@@ -95,6 +104,7 @@ fn no_family_binds() {
     graphics: family 0 (draws and dispatches)
     sparse: none (no sparse binding)
     transfer: family 1 (copies only)
+    compute: the graphics queue
     ");
 }
 
@@ -119,6 +129,7 @@ fn masked_side_queues_are_not_used_unless_they_are_the_only_ones_that_bind() {
     for policy in [Auto, Side, Graphics] {
         let plan = planned(&both, policy);
         assert_eq!((plan.sparse, plan.transfer), (Some(plan.graphics), plan.graphics));
+        assert_eq!(plan.compute, plan.graphics);
     }
     let mut only = device(&[family("gct", 1), family("s", 1)]);
     mask.apply(&mut only);
