@@ -13,9 +13,24 @@
 //! A frame goes one way, and each step consumes the one before: declared, compiled, executing, retired.
 
 mod access;
+mod cells;
+mod check;
+mod compile;
 mod compiled;
+mod cull;
 mod declaration;
+mod declare;
+mod error;
 mod handle;
+mod lifetime;
+mod order;
+mod pack;
+mod sync;
+#[cfg(test)]
+mod tests;
+
+pub use compile::{CompileStats, Compiler, Options, Order, Queues};
+pub use error::GraphError;
 
 pub use access::{Access, ShaderStages};
 pub use compiled::{
