@@ -16,6 +16,7 @@ mod access;
 mod compiled;
 mod declaration;
 mod handle;
+pub mod pack;
 
 pub use access::{Access, ShaderStages};
 pub use compiled::{
