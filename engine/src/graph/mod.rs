@@ -17,6 +17,7 @@ mod compiled;
 mod declaration;
 mod handle;
 pub mod pack;
+pub mod recorded;
 
 pub use access::{Access, ShaderStages};
 pub use compiled::{

@@ -6,11 +6,13 @@
 //! of time: the same items always lie at the same offsets.
 
 use std::cmp::Reverse;
+use std::fmt;
 
 use super::Item;
 use super::bound::Events;
 use super::corpus::Numbers;
 use super::place::Heap;
+use crate::vk::Bytes;
 
 /// Below this many items the search is cut short: such frames are packed in a few tens of microseconds.
 const SMALL: usize = 60;
@@ -59,6 +61,27 @@ pub struct Report {
     pub orders: u32,
     /// Items looked at while placing others: the measure of work.
     pub steps: u64,
+}
+
+impl Report {
+    /// Height by bound: 1 is perfect. 1 where there is nothing to place.
+    pub fn ratio(&self) -> f64 {
+        if self.bound == 0 { 1.0 } else { self.height as f64 / self.bound as f64 }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { height, bound, unaliased, orders, steps } = *self;
+        write!(
+            f,
+            "{} for {} of transients, bound {} ({:.3}x), orders tried: {orders}, steps: {steps}",
+            Bytes(height),
+            Bytes(unaliased),
+            Bytes(bound),
+            self.ratio()
+        )
+    }
 }
 
 /// Packs the transients of one heap after the other. It keeps its working memory, so that a frame no larger than those
@@ -132,7 +155,7 @@ impl Packer {
                     from = 0;
                 }
                 Some(rank) => {
-                    from = numbers.below(rank as u64) as usize;
+                    from = self.earlier(items, rank, &mut numbers);
                     if let Some(moved) = self.order.get_mut(from..=rank) {
                         moved.rotate_right(1);
                     }
@@ -140,6 +163,18 @@ impl Packer {
             }
             self.heap.rewind(u32::try_from(from).unwrap_or(u32::MAX));
         }
+    }
+
+    /// An earlier rank for an item that found no room: that of one of the items that it meets, any as likely as the next.
+    /// Before those that it does not meet nothing would change.
+    fn earlier(&mut self, items: &[Item], rank: usize, numbers: &mut Numbers) -> usize {
+        let at = |rank: usize| self.order.get(rank).and_then(|&index| items.get(index as usize));
+        let Some(moved) = at(rank) else { return 0 };
+        let is_met = |earlier: &usize| at(*earlier).is_some_and(|item| item.meets(moved));
+        let met = (0..rank).filter(is_met).count();
+        let chosen = (0..rank).filter(is_met).nth(numbers.below(met as u64) as usize).unwrap_or(0);
+        self.heap.steps = self.heap.steps.saturating_add(rank as u64);
+        chosen
     }
 
     /// Places all items from a rank of the order on. Gives the rank of the first that would end above `limit`.

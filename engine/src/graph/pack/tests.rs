@@ -137,6 +137,13 @@ fn the_check_value_of_two_hundred_mebibytes() {
 }
 
 #[test]
+fn the_report_reads() {
+    let mut packer = Packer::default();
+    packer.pack(&[item(40 << 20, 65536, 0, 1), item(40 << 20, 65536, 2, 3)], &mut Vec::new());
+    insta::assert_snapshot!(packer.report().to_string(), @"40 MiB for 80 MiB of transients, bound 40 MiB (1.000x), orders tried: 1, steps: 5");
+}
+
+#[test]
 fn search_mends_what_the_first_order_leaves() {
     let items = corpus::random_frame(104);
     let mut offsets = Vec::new();
