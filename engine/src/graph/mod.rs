@@ -16,6 +16,7 @@ mod access;
 mod compiled;
 mod declaration;
 mod handle;
+pub mod dump;
 pub mod pack;
 pub mod recorded;
 
