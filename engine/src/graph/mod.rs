@@ -24,10 +24,13 @@ mod error;
 mod handle;
 mod lifetime;
 mod order;
-mod pack;
 mod sync;
 #[cfg(test)]
 mod tests;
+
+pub mod dump;
+pub mod pack;
+pub mod recorded;
 
 pub use compile::{CompileStats, Compiler, Options, Order, Queues};
 pub use error::GraphError;

@@ -1,53 +1,46 @@
-//! A first-fit stand-in behind the packer's interface.
+//! Where transients lie in their heap: those that never live at the same time may share bytes.
+//!
+//! ```text
+//! items (bytes, alignment, first and last place) --Packer--> an offset each, and the height of the heap
+//!   bound    the largest sum of bytes alive at one place: no packing is lower
+//!   place    items in some order, each at the lowest offset that is free for as long as it lives
+//!   search   orders: largest first, then others, then what stood on top is placed earlier; ends at the bound
+//! items --pages--> pages of 64 KiB, any that are free: reaches the bound in pages, costs sparse binds
+//! ```
+//!
+//! This is dynamic storage allocation, which is NP-hard; the search is bounded by work, not by time, so that the same
+//! items always get the same offsets and a steady graph never moves.
 
-/// Something to place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+mod bound;
+pub mod corpus;
+pub mod pages;
+mod place;
+mod search;
+
+#[cfg(test)]
+mod page_tests;
+#[cfg(test)]
+mod tests;
+
+pub use bound::bound;
+pub use search::{Effort, Packer, Report};
+
+/// A transient to place: what it takes and how long it lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Item {
     /// Size in bytes.
     pub bytes: u64,
-    /// Alignment in bytes.
+    /// Alignment of its offset in bytes; 0 counts as 1.
     pub alignment: u64,
-    /// First place at which it lives.
+    /// First place in the order at which it is alive.
     pub first: u32,
-    /// Last place, inclusive.
+    /// Last place at which it is alive, inclusive; one before `first` counts as `first`.
     pub last: u32,
 }
 
-/// Places items.
-#[derive(Debug, Default)]
-pub struct Packer {
-    by_size: Vec<u32>,
-    neighbours: Vec<(u64, u64)>,
-}
-
-impl Packer {
-    /// Gives every item an offset such that items alive together do not overlap. Returns the height in bytes.
-    pub fn pack(&mut self, items: &[Item], offsets: &mut Vec<u64>) -> u64 {
-        offsets.clear();
-        offsets.resize(items.len(), 0);
-        self.by_size.clear();
-        self.by_size.extend(0..items.len() as u32);
-        self.by_size.sort_unstable_by_key(|&at| (std::cmp::Reverse(items[at as usize].bytes), at));
-        let mut height = 0;
-        for (done, &at) in self.by_size.iter().enumerate() {
-            let item = items[at as usize];
-            self.neighbours.clear();
-            self.neighbours.extend(self.by_size[..done].iter().filter_map(|&other| {
-                let neighbour = items[other as usize];
-                let meets = neighbour.first <= item.last && item.first <= neighbour.last;
-                let start = offsets[other as usize];
-                meets.then_some((start, start.saturating_add(neighbour.bytes)))
-            }));
-            self.neighbours.sort_unstable();
-            let mut offset = 0u64;
-            for &(start, end) in &self.neighbours {
-                if offset.saturating_add(item.bytes) > start && offset < end {
-                    offset = end.div_ceil(item.alignment.max(1)).saturating_mul(item.alignment.max(1));
-                }
-            }
-            offsets[at as usize] = offset;
-            height = height.max(offset.saturating_add(item.bytes));
-        }
-        height
+impl Item {
+    /// Whether both are alive at some place.
+    pub fn meets(&self, other: &Self) -> bool {
+        self.first <= other.last.max(other.first) && other.first <= self.last.max(self.first)
     }
 }
