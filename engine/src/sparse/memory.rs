@@ -167,6 +167,11 @@ impl SparseMemory {
         inner.cache.set_sparing(sparing);
     }
 
+    /// Bytes of chunks that are kept ready now.
+    pub fn ready_bytes(&self) -> u64 {
+        self.shared.lock().cache.bytes()
+    }
+
     /// Bytes that [`Self::set_sparing`] does without at most: all chunks that may be kept ready.
     pub fn ready_bytes_limit(&self) -> u64 {
         self.shared.knobs.chunk_bytes.saturating_mul(self.shared.knobs.cached_chunks as u64)

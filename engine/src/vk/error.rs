@@ -94,6 +94,14 @@ impl Error {
         self
     }
 
+    /// The report of a refused allocation, if it is one.
+    pub fn out_of_memory(&self) -> Option<&super::pressure::OutOfMemory> {
+        match self {
+            Error::OutOfMemory(report) => Some(report),
+            _ => None,
+        }
+    }
+
     /// Whether this is any kind of running out of memory.
     pub fn is_out_of_memory(&self) -> bool {
         match self {
