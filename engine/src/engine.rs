@@ -18,43 +18,22 @@ use ash::vk::{
     AccessFlags2, BufferUsageFlags, ImageAspectFlags, ImageLayout, ImageView, PipelineStageFlags2,
 };
 
+use crate::error::{Error, Result};
 use crate::inspect::{DeviceStats, GpuSceneStats, MemoryStats, ObjectStats, PassTimes, Stats};
-use crate::memory::UploadRing;
-use crate::render::{self, Culled, FrameTarget, RenderOptions, Renderer, View, World};
-use crate::scene::{self, Scene};
-use crate::sparse::{self, Flushed, SparseKnobs, SparseMemory};
-use crate::streaming::{self, StreamedGround};
+use crate::memory::{
+    BudgetSource, DeviceBudget, ResidencyKnobs, ResidencyManager, Resident, ResidentId, UploadRing,
+};
+use crate::pressure::{Parts, Pressure};
+use crate::render::{Culled, FrameTarget, RenderOptions, Renderer, View, World};
+use crate::scene::Scene;
+use crate::sparse::{Flushed, SparseKnobs, SparseMemory};
+use crate::streaming::StreamedGround;
 use crate::vk::swapchain::{Acquired, AcquiredImage, Swapchain};
 use crate::vk::timeline::PresentSync;
 use crate::vk::{
     self, Buffer, CommandBuffer, CommandEncoder, CommandPool, Device, DeviceOptions, Instance,
     InstanceOptions, Location, PassTimer, Point, Timeline,
 };
-
-/// Result of the engine.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// What can go wrong, from whichever layer. The engine and all its resources stay valid, except after
-/// [`vk::Error::DeviceLost`].
-#[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// The Vulkan floor.
-    #[error(transparent)]
-    Vulkan(#[from] vk::Error),
-    /// Reserved memory.
-    #[error(transparent)]
-    Sparse(#[from] sparse::Error),
-    /// The scene.
-    #[error(transparent)]
-    Scene(#[from] scene::Error),
-    /// Streamed images.
-    #[error(transparent)]
-    Streaming(#[from] streaming::Error),
-    /// Rendering.
-    #[error(transparent)]
-    Render(#[from] render::Error),
-}
 
 /// How to make an [`Engine`].
 #[derive(Debug)]
@@ -71,6 +50,8 @@ pub struct EngineOptions {
     pub frames_in_flight: usize,
     /// Bytes of the upload ring.
     pub upload_bytes: u64,
+    /// How memory is watched, and what may be given up for it.
+    pub residency: ResidencyKnobs,
 }
 
 impl Default for EngineOptions {
@@ -82,6 +63,7 @@ impl Default for EngineOptions {
             render: RenderOptions::default(),
             frames_in_flight: 2,
             upload_bytes: 32 << 20,
+            residency: ResidencyKnobs::default(),
         }
     }
 }
@@ -138,6 +120,7 @@ pub struct Engine {
     readback: Option<Buffer>,
     sparse: SparseMemory,
     device: Arc<Device>,
+    pressure: Pressure,
     frame: u64,
     passes: PassTimes,
     culled: Culled,
@@ -163,13 +146,15 @@ impl Engine {
     pub fn new(options: EngineOptions) -> Result<Self> {
         let instance = Instance::new(options.instance)?;
         let device = Device::open(&instance, &options.device)?;
-        Self::on_device(
-            device,
+        let mut engine = Self::on_device(
+            device.clone(),
             options.sparse,
             options.render,
             options.frames_in_flight,
             options.upload_bytes,
-        )
+        )?;
+        engine.watch_memory(Box::new(DeviceBudget::new(&device)), options.residency);
+        Ok(engine)
     }
 
     /// An engine on a device that is open already, one's own included ([`Device::from_raw`]).
@@ -200,6 +185,7 @@ impl Engine {
             uploads: UploadRing::new(&device, upload_bytes)?,
             readback: None,
             sparse,
+            pressure: Pressure::new(&device),
             device,
             frame: 0,
             passes: PassTimes::default(),
@@ -249,6 +235,26 @@ impl Engine {
         &self.renderer
     }
 
+    /// Budget, degrade ladder and residents.
+    pub fn residency(&self) -> &ResidencyManager {
+        &self.pressure.manager
+    }
+
+    /// The same, to register rungs and residents of one's own.
+    pub fn residency_mut(&mut self) -> &mut ResidencyManager {
+        &mut self.pressure.manager
+    }
+
+    /// Watches memory by another source of budgets or with other knobs. The ladder is a new one at level 0.
+    pub fn watch_memory(&mut self, source: Box<dyn BudgetSource>, knobs: ResidencyKnobs) {
+        self.pressure = Pressure::with_source(&self.device, source, knobs);
+    }
+
+    /// Residents that were evicted since the last call and are not in flight any more: their owners free them now.
+    pub fn take_evicted(&mut self) -> Vec<(ResidentId, Resident)> {
+        self.pressure.take_evicted()
+    }
+
     /// Number of the next frame.
     pub fn frame(&self) -> u64 {
         self.frame
@@ -274,6 +280,8 @@ impl Engine {
             self.culled = self.renderer.culled(place);
         }
         self.device.collect()?;
+        let (frame, seconds) = (self.frame, view.time);
+        self.with_parts(extent, |pressure, parts| pressure.begin_frame(frame, seconds, parts))?;
 
         let submitted = self.submit_frame(view, extent, present, place);
         let slot = &mut self.frames[place];
@@ -284,10 +292,7 @@ impl Engine {
             Ok((_, Err(_))) => slot.timer.discard(),
             Err(_) => {
                 slot.timer.discard();
-                self.scene.keep_unsubmitted();
-                if let Some(ground) = &mut self.ground {
-                    ground.image_mut().keep_unsubmitted();
-                }
+                self.keep_unsubmitted();
             }
         }
         let (report, drawn) = submitted?;
@@ -306,8 +311,12 @@ impl Engine {
         present: Option<PresentTarget<'_>>,
         place: usize,
     ) -> Result<(FrameReport, Result<()>)> {
-        self.scene.prepare(&view.camera, &mut self.uploads, self.frame)?;
-        let flushed = self.flush(view, extent)?;
+        let flushed = loop {
+            match self.update_memory(view, extent) {
+                Err(error) if self.give_up_for(&error, extent)? => self.keep_unsubmitted(),
+                flushed => break flushed?,
+            }
+        };
         // Kept until something that waits for it is submitted.
         self.bound = flushed.wait.or(self.bound);
         let slot = &mut self.frames[place];
@@ -324,7 +333,14 @@ impl Engine {
             slot.timer.end(&mut update, "StreamTiles");
         }
         let mut commands = vec![update.finish()?];
-        let (sync, drawn) = match self.record_frame(view, extent, present, place) {
+        let passes = self.frames[place].timer.passes();
+        let recorded = loop {
+            match self.record_frame(view, extent, place) {
+                Err(error) if self.give_up_for(&error, extent)? => self.frames[place].timer.rewind(passes),
+                recorded => break recorded.and_then(|encoder| self.finish_frame(encoder, present)),
+            }
+        };
+        let (sync, drawn) = match recorded {
             Ok((frame, sync)) => {
                 commands.push(frame);
                 (sync, Ok(()))
@@ -344,11 +360,38 @@ impl Engine {
         Ok((FrameReport { frame: self.frame, done, waited: flushed.waits }, drawn))
     }
 
+    fn keep_unsubmitted(&mut self) {
+        self.scene.keep_unsubmitted();
+        if let Some(ground) = &mut self.ground {
+            ground.image_mut().keep_unsubmitted();
+        }
+    }
+
+    fn with_parts<T>(&mut self, extent: [u32; 2], run: impl FnOnce(&mut Pressure, &mut Parts<'_>) -> T) -> T {
+        let Self { sparse, ground, renderer, pressure, .. } = self;
+        run(pressure, &mut Parts { sparse, ground: ground.as_mut(), renderer, extent })
+    }
+
+    /// Where an allocation was refused: gives something up, and says whether it should be tried again.
+    fn give_up_for(&mut self, error: &Error, extent: [u32; 2]) -> Result<bool> {
+        if error.out_of_memory().is_none() {
+            return Ok(false);
+        }
+        let frame = self.frame;
+        Ok(self.with_parts(extent, |pressure, parts| pressure.refused(frame, parts))?)
+    }
+
+    /// Brings scene and reserved memory up to date.
+    fn update_memory(&mut self, view: &View, extent: [u32; 2]) -> Result<Flushed> {
+        self.scene.prepare(&view.camera, &mut self.uploads, self.frame)?;
+        self.flush(view, extent)
+    }
+
     /// Executes the frame's binds. A ground whose tiles are refused is drawn with those that it has; buffers of the scene
     /// cannot do without.
     fn flush(&mut self, view: &View, extent: [u32; 2]) -> Result<Flushed> {
         let Some(ground) = &mut self.ground else { return Ok(self.sparse.flush(None)?) };
-        ground.plan(&view.camera, extent);
+        ground.plan(&view.camera, self.renderer.quality().drawn_extent(extent));
         let scene_needs_it = self.scene.needs_flush(&self.sparse);
         match self.sparse.flush(None) {
             Ok(flushed) => {
@@ -362,18 +405,20 @@ impl Engine {
         }
     }
 
-    fn record_frame(
-        &mut self,
-        view: &View,
-        extent: [u32; 2],
-        present: Option<PresentTarget<'_>>,
-        place: usize,
-    ) -> Result<(CommandBuffer, PresentSync)> {
+    fn record_frame(&mut self, view: &View, extent: [u32; 2], place: usize) -> Result<CommandEncoder> {
         let slot = &mut self.frames[place];
         let mut encoder = slot.pool.begin("Frame")?;
         let target = FrameTarget { extent, frame: self.frame, place };
         let world = World { scene: &self.scene, ground: self.ground.as_ref() };
         self.renderer.record(&mut encoder, &mut slot.timer, world, view, target, &mut self.uploads)?;
+        Ok(encoder)
+    }
+
+    fn finish_frame(
+        &self,
+        mut encoder: CommandEncoder,
+        present: Option<PresentTarget<'_>>,
+    ) -> Result<(CommandBuffer, PresentSync)> {
         let mut sync = PresentSync::default();
         if let (Some(target), Some(output)) = (present, self.renderer.output()) {
             sync = target.sync.clone();
@@ -459,7 +504,7 @@ impl Engine {
     /// Every number one can see.
     pub fn stats(&self) -> Stats {
         let objects = self.device.object_counts();
-        let heaps = &self.device.capabilities().heaps;
+        let memory = &self.pressure.manager;
         let gpu = self.scene.gpu();
         let terrain = self.scene.terrain();
         let first = self.created.front().copied().unwrap_or(objects.created);
@@ -468,9 +513,15 @@ impl Engine {
             gpu_ms: self.passes.summary(),
             sparse: self.sparse.stats(),
             memory: MemoryStats {
-                budget_bytes: heaps.iter().filter(|h| h.device_local).map(|h| h.bytes).sum(),
+                budget_bytes: memory.state().budget,
+                margin_bytes: memory.state().margin,
+                heap_usage_bytes: memory.state().usage,
                 usage_bytes: objects.memory_bytes,
                 peak_usage_bytes: objects.peak_memory_bytes,
+                degrade_level: Some(memory.ladder().level()),
+                degrade_level_max: Some(memory.ladder().level_max()),
+                degrade_reason: memory.steps().next_back().map(ToString::to_string),
+                owners: self.device.owners(),
                 upload_bytes: self.uploads.written(),
                 upload_overflows: self.uploads.overflows(),
                 ..Default::default()

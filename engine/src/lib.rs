@@ -9,9 +9,11 @@
 //! [`inspect`] reads all of them and nobody reads it.
 
 mod engine;
+mod error;
 pub mod graph;
 pub mod inspect;
 pub mod memory;
+mod pressure;
 pub mod render;
 pub mod scene;
 pub mod sparse;
@@ -19,6 +21,5 @@ pub mod streaming;
 pub mod vk;
 
 pub use ash;
-pub use engine::{
-    Engine, EngineOptions, Error, FrameReport, Overlay, PresentTarget, Result, default_cache_folder,
-};
+pub use engine::{Engine, EngineOptions, FrameReport, Overlay, PresentTarget, default_cache_folder};
+pub use error::{Error, Result};

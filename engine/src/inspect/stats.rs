@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::sparse::SparseStats;
 use crate::streaming::ResidencyStats;
-use crate::vk::Device;
 use crate::vk::capabilities::DeviceType;
+use crate::vk::{Device, OwnerBytes};
 
 /// The device.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -89,8 +89,12 @@ impl PassTimes {
 /// Memory, bytes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct MemoryStats {
-    /// Size of the device-local heaps: the budget until a residency manager watches it.
+    /// What may be used of the heap that is nearest to its end.
     pub budget_bytes: u64,
+    /// Of it: kept free.
+    pub margin_bytes: u64,
+    /// What is used of that heap, as the driver says or by own accounting.
+    pub heap_usage_bytes: u64,
     /// Bytes this device's allocations hold.
     pub usage_bytes: u64,
     /// Largest `usage_bytes` so far.
@@ -101,10 +105,14 @@ pub struct MemoryStats {
     pub transient_bound_bytes: Option<u64>,
     /// What it would be without sharing.
     pub transient_unaliased_bytes: Option<u64>,
-    /// Step of the degrade ladder; there is none yet.
+    /// Step of the degrade ladder: 0 is the full picture.
     pub degrade_level: Option<u32>,
     /// Highest step so far.
     pub degrade_level_max: Option<u32>,
+    /// The last step of the ladder, with the numbers that caused it.
+    pub degrade_reason: Option<String>,
+    /// Live bytes by owner, the largest first.
+    pub owners: Vec<OwnerBytes>,
     /// Bytes written through the upload ring.
     pub upload_bytes: u64,
     /// Writes that did not fit into the upload ring.

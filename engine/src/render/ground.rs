@@ -48,7 +48,7 @@ impl GroundPush {
             texels: [width, height],
             tiles: [width / tile_width, height / tile_height],
             taps: ground.taps() as f32,
-            bias: ground.look.bias,
+            bias: ground.bias(),
             beyond: ground.beyond().to_array(),
             tint: ground.look.tint,
         }

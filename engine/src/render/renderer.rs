@@ -10,6 +10,7 @@ use super::culling::{Culled, Culling};
 use super::edge_blend::EdgeBlend;
 use super::error::Result;
 use super::inset;
+use super::quality::{Quality, sample_flags, target_bytes};
 use super::targets::Targets;
 use super::tone_map::ToneMap;
 use super::view::View;
@@ -63,14 +64,15 @@ pub struct World<'a> {
 #[derive(Debug)]
 pub struct Renderer {
     device: Arc<Device>,
-    samples: SampleCountFlags,
+    options: RenderOptions,
+    quality: Quality,
     constants: ConstantsBuffer,
     culling: Culling,
-    base: BasePass,
+    /// One for each quality that was used: number of samples and anisotropy.
+    bases: Vec<((SampleCountFlags, u32), BasePass)>,
     tone_map: ToneMap,
     edge_blend: EdgeBlend,
     targets: Option<Targets>,
-    anisotropic: bool,
 }
 
 impl Renderer {
@@ -81,23 +83,61 @@ impl Renderer {
     pub fn new(device: &Arc<Device>, options: RenderOptions, frames_in_flight: usize) -> Result<Self> {
         let options = options.resolved(device.capabilities().device_type);
         // One and four samples are guaranteed; of the others the device may have none.
-        let has = |n: u32| device.capabilities().limits.sample_counts & n != 0;
-        let count = [8, 4, 2].into_iter().find(|n| *n <= options.samples && has(*n)).unwrap_or(1);
-        if count != options.samples {
-            log::warn!("{} samples a pixel are not to be had here: {count} are used", options.samples);
+        let samples = sample_flags(options.samples, device.capabilities().limits.sample_counts);
+        if samples.as_raw() != options.samples {
+            log::warn!("{} samples a pixel are not to be had here: {samples:?} are used", options.samples);
         }
-        let samples = SampleCountFlags::from_raw(count);
+        let options = RenderOptions { samples: samples.as_raw(), ..options };
+        let base = BasePass::new(device, samples, options.anisotropy)?;
         Ok(Self {
             device: device.clone(),
-            samples,
+            options,
+            quality: Quality::FULL,
             constants: ConstantsBuffer::new(device, frames_in_flight)?,
             culling: Culling::new(device, frames_in_flight)?,
-            base: BasePass::new(device, samples, options.anisotropy)?,
+            bases: vec![((samples, options.anisotropy), base)],
             tone_map: ToneMap::new(device)?,
             edge_blend: EdgeBlend::new(device)?,
             targets: None,
-            anisotropic: options.anisotropy > 1,
         })
+    }
+
+    /// What the next frames may cost. Targets that do not fit it any more are dropped.
+    pub fn set_quality(&mut self, quality: Quality) {
+        if quality != self.quality {
+            let samples = self.samples_and_anisotropy();
+            self.quality = quality;
+            let shown = self.targets.as_ref().map(|targets| targets.shown().desc().extent);
+            let fits = |targets: &Targets| shown.is_some_and(|s| targets.extent == quality.drawn_extent(s));
+            let same = samples.0 == self.samples_and_anisotropy().0;
+            self.targets = self.targets.take().filter(|targets| same && fits(targets));
+        }
+    }
+
+    /// What frames may cost now.
+    pub fn quality(&self) -> Quality {
+        self.quality
+    }
+
+    /// Bytes of the images that a picture of a size is drawn into with a quality.
+    pub fn target_bytes(&self, extent: [u32; 2], quality: &Quality) -> u64 {
+        target_bytes(extent, self.options.samples, quality)
+    }
+
+    fn samples_and_anisotropy(&self) -> (SampleCountFlags, u32) {
+        let samples = self.options.samples.min(self.quality.samples);
+        let flags = sample_flags(samples, self.device.capabilities().limits.sample_counts);
+        (flags, self.options.anisotropy.min(self.quality.anisotropy).max(1))
+    }
+
+    /// The base pass for the present quality, compiled when it is first needed.
+    fn base_index(&mut self) -> Result<usize> {
+        let wanted = self.samples_and_anisotropy();
+        if let Some(found) = self.bases.iter().position(|(key, _)| *key == wanted) {
+            return Ok(found);
+        }
+        self.bases.push((wanted, BasePass::new(&self.device, wanted.0, wanted.1)?));
+        Ok(self.bases.len() - 1)
     }
 
     /// Records a frame of a prepared scene.
@@ -114,15 +154,18 @@ impl Renderer {
         uploads: &mut UploadRing,
     ) -> Result<()> {
         let World { scene, ground } = world;
-        let FrameTarget { extent, frame, place } = target;
+        let FrameTarget { extent: shown, frame, place } = target;
+        let extent = self.quality.drawn_extent(shown);
+        let base = self.base_index()?;
+        let (samples, anisotropy) = self.bases[base].0;
         self.culling.reserve(scene.gpu().instances().len())?;
-        if self.targets.as_ref().is_none_or(|t| t.extent != extent) {
+        if self.targets.as_ref().is_none_or(|t| t.extent != extent || t.shown().desc().extent != shown) {
             self.targets = None; // The old ones first: two sets at once may not fit.
-            self.targets = Some(Targets::new(&self.device, extent, self.samples)?);
+            self.targets = Some(Targets::new(&self.device, extent, shown, samples)?);
         }
         let Some(targets) = &self.targets else { return Ok(()) };
         let constants = FrameConstants {
-            anisotropic: self.anisotropic.into(),
+            anisotropic: (anisotropy > 1).into(),
             ..FrameConstants::new(view, scene, extent, frame)
         };
         self.constants.write(place, &constants)?;
@@ -134,7 +177,7 @@ impl Renderer {
         timer.end(encoder, "Culling");
 
         timer.begin(encoder, "BasePass");
-        self.base.record(encoder, targets, world, &self.culling, frames, &push);
+        self.bases[base].1.record(encoder, targets, world, &self.culling, frames, &push);
         timer.end(encoder, "BasePass");
 
         timer.begin(encoder, "ToneMap");
@@ -143,11 +186,12 @@ impl Renderer {
 
         timer.begin(encoder, "EdgeBlend");
         self.edge_blend.record(encoder, targets);
+        targets.enlarge(encoder);
         timer.end(encoder, "EdgeBlend");
 
         if let Some(ground) = ground.filter(|ground| ground.look.inset && ground.image().is_ready()) {
             timer.begin(encoder, "ResidencyInset");
-            inset::record(encoder, &targets.output, ground, &view.camera, uploads)?;
+            inset::record(encoder, targets.shown(), ground, &view.camera, uploads)?;
             timer.end(encoder, "ResidencyInset");
         }
         Ok(())
@@ -155,7 +199,7 @@ impl Renderer {
 
     /// The last frame's display values (`R8G8B8A8_UNORM`, in the layout `TRANSFER_SRC_OPTIMAL`).
     pub fn output(&self) -> Option<&Image> {
-        self.targets.as_ref().map(|t| &t.output)
+        self.targets.as_ref().map(Targets::shown)
     }
 
     /// The last frame's `VkDrawIndexedIndirectCommand`s and, in the first word of the second buffer, their number:

@@ -16,6 +16,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
+    /// A new chunk, tried once: see [`allocate`] for what gives other memory up for it.
     pub(super) fn new(
         device: &Arc<Device>,
         checker: &Arc<Checker>,
@@ -27,7 +28,7 @@ impl Chunk {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{owner}.Chunk{id}");
-        let memory = device.allocate_memory(&name, bytes, memory_type, true)?;
+        let memory = device.try_allocate_memory(&name, bytes, memory_type, true)?;
         checker.add_chunk(id, &name, bytes);
         Ok(Self { id, name, memory, checker: checker.clone() })
     }
@@ -64,6 +65,10 @@ impl Drop for Chunk {
     }
 }
 
+/// Worth of chunks to a driver that moves memory off the device: those in use, and those that are only kept.
+const IN_USE: f32 = 1.0;
+const READY: f32 = 0.0;
+
 /// Full-size chunks that no resource uses, kept to be bound again.
 ///
 /// A chunk from here may be bound at once: binds run in order, and the unbind that freed it waited for its
@@ -78,6 +83,8 @@ pub(super) struct ChunkCache {
     keep_frames: u64,
     full_bytes: u64,
     frame: u64,
+    /// Nothing is kept.
+    is_sparing: bool,
 }
 
 impl ChunkCache {
@@ -89,13 +96,16 @@ impl ChunkCache {
     pub(super) fn take(&mut self, bytes: u64, memory_type: u32) -> Option<Arc<Chunk>> {
         let fits = |(c, _): &(Arc<Chunk>, u64)| c.bytes() == bytes && c.memory_type() == memory_type;
         let found = self.ready.iter().rposition(fits)?;
-        Some(self.ready.remove(found).0)
+        let (chunk, _) = self.ready.remove(found);
+        chunk.memory.set_priority(IN_USE);
+        Some(chunk)
     }
 
     /// Keeps a chunk that nothing is bound to any more, if it is a full one and there is room; frees it
     /// through the retire queue otherwise.
     pub(super) fn give(&mut self, chunk: Arc<Chunk>) {
-        if chunk.bytes() == self.full_bytes && self.ready.len() < self.limit {
+        if chunk.bytes() == self.full_bytes && self.ready.len() < self.limit && !self.is_sparing {
+            chunk.memory.set_priority(READY);
             self.ready.push((chunk, self.frame));
         }
     }
@@ -111,6 +121,18 @@ impl ChunkCache {
         self.ready.clear();
     }
 
+    /// Keeps nothing from now on, or as much as before again.
+    pub(super) fn set_sparing(&mut self, sparing: bool) {
+        self.is_sparing = sparing;
+        if sparing {
+            self.trim();
+        }
+    }
+
+    pub(super) fn is_sparing(&self) -> bool {
+        self.is_sparing
+    }
+
     pub(super) fn len(&self) -> usize {
         self.ready.len()
     }
@@ -120,7 +142,8 @@ impl ChunkCache {
     }
 }
 
-/// A new chunk; when memory is short the ready ones are given up first, then what the GPU still uses is waited for.
+/// A new chunk; when memory is short the ready ones are given up first, then what others can give back, and what the GPU
+/// still uses is waited for.
 ///
 /// # Errors
 /// When the device has no memory even without them.
@@ -132,17 +155,17 @@ pub(super) fn allocate(
     memory_type: u32,
     cache: &mut ChunkCache,
 ) -> vk::Result<Arc<Chunk>> {
-    match Chunk::new(device, checker, owner, bytes, memory_type) {
-        Ok(chunk) => Ok(Arc::new(chunk)),
-        Err(error) if error.is_out_of_memory() && (cache.len() > 0 || device.retiring() > 0) => {
-            log::warn!(
-                "{error}; giving up {} ready chunks, waiting for what is in use, and trying again",
-                cache.len()
-            );
-            cache.trim();
-            device.wait_idle()?;
-            Chunk::new(device, checker, owner, bytes, memory_type).map(Arc::new)
-        }
-        Err(error) => Err(error),
+    let refused = match Chunk::new(device, checker, owner, bytes, memory_type) {
+        Err(error) if error.is_out_of_memory() => error,
+        made => return made.map(Arc::new),
+    };
+    let ready = cache.bytes();
+    cache.trim();
+    let (again, tried) = device.relieve(bytes, ready)?;
+    if !again {
+        return Err(refused.tried(&tried));
     }
+    log::warn!("{refused}; {tried}, and trying again");
+    let made = Chunk::new(device, checker, owner, bytes, memory_type);
+    made.map(Arc::new).map_err(|error| error.tried(&tried))
 }

@@ -74,6 +74,16 @@ pub enum Error {
     Vulkan(vk::Error),
 }
 
+impl Error {
+    /// The report of a refused allocation, if it is one.
+    pub fn out_of_memory(&self) -> Option<&crate::vk::OutOfMemory> {
+        match self {
+            Self::Vulkan(error) => error.out_of_memory(),
+            _ => None,
+        }
+    }
+}
+
 impl From<vk::Error> for Error {
     fn from(error: vk::Error) -> Self {
         match error {

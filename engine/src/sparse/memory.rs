@@ -17,7 +17,7 @@ use super::remap::Remapper;
 use super::resource::{Resource, Work};
 use super::stats::SparseStats;
 use super::trace::Trace;
-use crate::vk::{CommandPool, Device, Point};
+use crate::vk::{CommandPool, Device, Point, Reclaim};
 
 /// Reserved memory of one device. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -113,6 +113,8 @@ impl SparseMemory {
             frame: AtomicU64::new(0),
             inner: Mutex::new(inner),
         });
+        let reclaim: Arc<dyn Reclaim> = core.clone();
+        device.register_reclaim(&reclaim);
         Self { shared: Arc::new(Shared { worker: Worker::new(&core), core }) }
     }
 
@@ -153,6 +155,26 @@ impl SparseMemory {
         let Inner { pools, cache, .. } = &mut *inner;
         pools.trim(cache);
         cache.trim();
+    }
+
+    /// While memory is short: chunks that become empty are freed at once instead of being kept ready.
+    pub fn set_sparing(&self, sparing: bool) {
+        let mut inner = self.shared.lock();
+        if sparing && !inner.cache.is_sparing() {
+            let Inner { pools, cache, .. } = &mut *inner;
+            pools.trim(cache);
+        }
+        inner.cache.set_sparing(sparing);
+    }
+
+    /// Bytes of chunks that are kept ready now.
+    pub fn ready_bytes(&self) -> u64 {
+        self.shared.lock().cache.bytes()
+    }
+
+    /// Bytes that [`Self::set_sparing`] does without at most: all chunks that may be kept ready.
+    pub fn ready_bytes_limit(&self) -> u64 {
+        self.shared.knobs.chunk_bytes.saturating_mul(self.shared.knobs.cached_chunks as u64)
     }
 
     /// Tells the checker that commands submitted with the moment `at` use bytes of a resource (tiles of an image in
@@ -204,6 +226,25 @@ impl SparseMemory {
         stats.last_commit_usable_ns = inner.latency.usable_ns;
         stats.resources = resources;
         stats
+    }
+}
+
+/// What is kept ready, and chunks of pools without a page in use.
+impl Reclaim for Core {
+    fn name(&self) -> &str {
+        "reserved memory"
+    }
+
+    fn trim(&self, bytes: u64) -> u64 {
+        // Whoever holds the lock is allocating, and has given its ready chunks up itself.
+        let Ok(mut inner) = self.inner.try_lock() else { return 0 };
+        let Inner { pools, cache, .. } = &mut *inner;
+        let before = pools.sizes().bytes + cache.bytes();
+        if bytes > 0 {
+            pools.trim(cache);
+            cache.trim();
+        }
+        before.saturating_sub(pools.sizes().bytes + cache.bytes())
     }
 }
 

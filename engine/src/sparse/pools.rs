@@ -103,7 +103,7 @@ impl Pools {
             pool.empty_since.retain(|index, _| empty.contains(index));
             for index in empty {
                 let since = *pool.empty_since.entry(index).or_insert(frame);
-                if frame.saturating_sub(since) >= KEEP_EMPTY_FRAMES {
+                if cache.is_sparing() || frame.saturating_sub(since) >= KEEP_EMPTY_FRAMES {
                     pool.remove_empty(index, cache);
                 }
             }

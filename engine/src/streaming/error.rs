@@ -50,3 +50,14 @@ pub enum Error {
     #[error(transparent)]
     Vulkan(#[from] crate::vk::Error),
 }
+
+impl Error {
+    /// The report of a refused allocation, if it is one.
+    pub fn out_of_memory(&self) -> Option<&crate::vk::OutOfMemory> {
+        match self {
+            Self::Sparse(error) => error.out_of_memory(),
+            Self::Vulkan(error) => error.out_of_memory(),
+            _ => None,
+        }
+    }
+}

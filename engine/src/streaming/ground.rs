@@ -59,6 +59,9 @@ pub struct StreamedGround {
     plane: GroundPlane,
     taps: u32,
     beyond: Vec3,
+    budget_bytes: u64,
+    /// Levels of detail that are given up while memory is short.
+    shed_levels: u32,
     /// How it is drawn.
     pub look: GroundLook,
 }
@@ -84,15 +87,34 @@ impl StreamedGround {
             plane: desc.plane,
             taps: desc.taps.clamp(1, 16),
             beyond: desc.beyond,
+            budget_bytes: desc.budget_bytes,
+            shed_levels: 0,
             look: GroundLook::default(),
         })
     }
 
     /// Plans what a view needs; see [`StreamedImage::plan`].
     pub fn plan(&mut self, camera: &Camera, extent: [u32; 2]) {
-        let sight = Sight { extent, taps: self.taps, bias: self.look.bias };
+        let sight = Sight { extent, taps: self.taps, bias: self.bias() };
         let requests = ground_requests(camera, &self.plane, self.image.layout(), &sight);
         self.image.plan(&requests);
+    }
+
+    /// Does with less for a while: `quarters` of the memory it was made for, and everything `levels` of detail coarser.
+    /// Its tiles go in the next frames; it keeps addresses and descriptors. All of it comes back with (4, 0).
+    pub fn set_share(&mut self, quarters: u32, levels: u32) {
+        self.image.set_budget(self.budget_bytes / 4 * u64::from(quarters.min(4)));
+        self.shed_levels = levels;
+    }
+
+    /// Memory that it was made for, bytes.
+    pub fn budget_bytes(&self) -> u64 {
+        self.budget_bytes
+    }
+
+    /// Added to every wished level of detail now.
+    pub fn bias(&self) -> f32 {
+        self.look.bias + self.shed_levels as f32
     }
 
     /// The image.

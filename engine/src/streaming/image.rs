@@ -118,10 +118,7 @@ impl StreamedImage {
         let streamed = streamed_layout(&desc.name, &layout)?;
         let map = ResidencyMap::new(&streamed, 0, [false; 3]).map_err(named)?;
         let budget = desc.budget_bytes / layout.tile_bytes().max(1);
-        // Pages of tiles that leave are free one flush later than those of the tiles that come are taken.
-        let streaming = budget
-            .saturating_sub(pinned_tiles(&layout))
-            .saturating_sub(u64::from(desc.maps_per_frame).min(budget / 4));
+        let streaming = streaming_tiles(budget, pinned_tiles(&layout), desc.maps_per_frame);
         let knobs = StreamerKnobs {
             budget_tiles: streaming,
             maps_per_update: desc.maps_per_frame,
@@ -236,6 +233,27 @@ impl StreamedImage {
         }
     }
 
+    /// Memory for its tiles at most from now on, bytes, as [`StreamedImageDesc::budget_bytes`]. Tiles beyond it go with the
+    /// next plan, the least important first.
+    pub fn set_budget(&mut self, bytes: u64) {
+        let layout = self.image.layout();
+        let budget = bytes / layout.tile_bytes().max(1);
+        if budget == self.stats.budget_tiles {
+            return;
+        }
+        let knobs = *self.streamer.knobs();
+        self.stats.budget_tiles = budget;
+        self.budget_tiles = streaming_tiles(budget, pinned_tiles(layout), knobs.maps_per_update);
+        // Where memory ran out a moment ago, less is tried for a while.
+        let now = if self.short_until.is_some() { knobs.budget_tiles } else { u64::MAX };
+        self.streamer.set_budget(self.budget_tiles.min(now));
+    }
+
+    /// Whether tiles are bound one by one, so that fewer tiles are less memory.
+    pub fn in_place(&self) -> bool {
+        self.image.in_place()
+    }
+
     /// The image.
     pub fn image(&self) -> &Image {
         self.image.image()
@@ -281,6 +299,12 @@ impl StreamedImage {
             ..self.stats.clone()
         }
     }
+}
+
+/// Tiles that may be streamed within a budget: pages of tiles that leave are free one flush later than those of the tiles
+/// that come are taken.
+fn streaming_tiles(budget: u64, pinned: u64, maps_per_frame: u32) -> u64 {
+    budget.saturating_sub(pinned).saturating_sub(u64::from(maps_per_frame).min(budget / 4))
 }
 
 pub(super) fn is_filled(layout: &TileLayout, filled: &[bool], tile: TileCoord) -> bool {

@@ -180,6 +180,8 @@ pub struct Optional {
     pub memory_budget: bool,
     /// `VK_EXT_memory_priority`.
     pub memory_priority: bool,
+    /// `VK_EXT_pageable_device_local_memory`.
+    pub pageable_memory: bool,
     /// `VK_KHR_swapchain`.
     pub swapchain: bool,
     /// Queues beside the graphics queue may be used.
@@ -239,6 +241,7 @@ impl FeatureMask {
         "anisotropy",
         "memory_budget",
         "memory_priority",
+        "pageable_memory",
         "async_queues",
     ];
 
@@ -287,6 +290,7 @@ impl FeatureMask {
         optional.anisotropy &= !self.hides("anisotropy");
         optional.memory_budget &= !self.hides("memory_budget");
         optional.memory_priority &= !self.hides("memory_priority");
+        optional.pageable_memory &= optional.memory_priority && !self.hides("pageable_memory");
         optional.async_queues &= !self.hides("async_queues");
     }
 }
@@ -339,6 +343,8 @@ pub fn query(instance: &Instance, physical: vk::PhysicalDevice) -> Result<Capabi
         anisotropy: core.sampler_anisotropy != 0,
         memory_budget: has(ext::memory_budget::NAME),
         memory_priority: has(ext::memory_priority::NAME),
+        // It needs the other.
+        pageable_memory: has(ext::memory_priority::NAME) && has(ext::pageable_device_local_memory::NAME),
         swapchain: has(khr::swapchain::NAME),
         async_queues: true,
     };

@@ -1,7 +1,7 @@
 //! The logical device: everything else in this room hangs from it.
 
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use ash::{ext, khr, vk};
@@ -14,6 +14,8 @@ use super::counters::Counters;
 use super::error::{Error, Result};
 use super::faults::Faults;
 use super::instance::Instance;
+use super::owners::Owners;
+use super::pressure::{NO_LIMIT, Reclaimers};
 use super::queue_policy::{self, QueueChoice, QueuePlan, SparseQueuePolicy};
 use super::quirks::{Quirks, Switch};
 use super::retire::RetireQueue;
@@ -86,6 +88,10 @@ pub struct Device {
     pub(super) bind_order: Mutex<()>,
     pub(super) clocks: Mutex<Clocks>,
     pub(super) faults: Faults,
+    pub(super) owners: Owners,
+    pub(super) reclaimers: Reclaimers,
+    /// Own bytes allowed in each device-local heap.
+    pub(super) memory_limit: AtomicU64,
     pub(super) addresses: Mutex<AddressBudget>,
     pub(super) retire: RetireQueue,
     pub(super) counters: Counters,
@@ -95,6 +101,7 @@ pub struct Device {
     pub(super) cache_folder: Option<std::path::PathBuf>,
     pub(super) debug: Option<ext::debug_utils::Device>,
     pub(super) swapchain: Option<khr::swapchain::Device>,
+    pub(super) pageable: Option<ext::pageable_device_local_memory::Device>,
     /// Granularity of binds of buffers, bytes, as probed; 1 without sparse binding.
     sparse_buffer_alignment: u64,
     lost: AtomicBool,
@@ -235,8 +242,9 @@ impl Device {
                 return Err(Error::Limit { what, asked: count.into(), limit: limit.into() });
             }
         }
-        // An extension that the application may not have enabled.
+        // Extensions that the application may not have enabled.
         capabilities.optional.memory_priority = false;
+        capabilities.optional.pageable_memory = false;
         // SAFETY: the device was made with the queues of this plan.
         let queues = unsafe { Queues::new(&raw, &plan) };
         Self::assemble(instance, physical, raw, false, capabilities, plan, queues, None, Vec::new())
@@ -281,6 +289,8 @@ impl Device {
         let debug = instance.has_debug_utils().then(|| ext::debug_utils::Device::new(instance.raw(), &raw));
         let swapchain = (owned && instance.has_surfaces() && capabilities.optional.swapchain)
             .then(|| khr::swapchain::Device::new(instance.raw(), &raw));
+        let pageable = (owned && capabilities.optional.pageable_memory)
+            .then(|| ext::pageable_device_local_memory::Device::new(instance.raw(), &raw));
         let addresses = AddressBudget::new(capabilities.sparse.address_space_bytes, DEFAULT_ADDRESS_WARNING);
         let mut device = Self {
             quirks: Quirks::of(&capabilities, &switches),
@@ -296,6 +306,9 @@ impl Device {
             bind_order: Mutex::default(),
             clocks: Mutex::default(),
             faults: Faults::default(),
+            owners: Owners::default(),
+            reclaimers: Reclaimers::default(),
+            memory_limit: AtomicU64::new(NO_LIMIT),
             addresses: Mutex::new(addresses),
             retire: RetireQueue::default(),
             allocator: Mutex::new(ManuallyDrop::new(allocator)),
@@ -304,6 +317,7 @@ impl Device {
             cache_folder,
             debug,
             swapchain,
+            pageable,
             sparse_buffer_alignment: 1,
             lost: AtomicBool::new(false),
         };

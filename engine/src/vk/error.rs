@@ -52,21 +52,8 @@ pub enum Error {
     #[error(transparent)]
     Addresses(#[from] super::addresses::AddressBudgetError),
     /// The driver or our own budget has no memory left.
-    #[error(
-        "out of memory: {what} needs {requested} bytes of heap {heap} (size {heap_size} bytes, {usage} bytes used by us); free something, or use a smaller budget or scene"
-    )]
-    OutOfMemory {
-        /// The owner's name.
-        what: String,
-        /// Bytes asked for.
-        requested: u64,
-        /// Index of the memory heap.
-        heap: u32,
-        /// Size of that heap in bytes.
-        heap_size: u64,
-        /// Bytes that this device's allocations hold already.
-        usage: u64,
-    },
+    #[error(transparent)]
+    OutOfMemory(Box<super::pressure::OutOfMemory>),
     /// The device is lost: every handle of it is dead.
     #[error("the Vulkan device was lost during {during}; create the engine again")]
     DeviceLost {
@@ -99,10 +86,26 @@ impl Error {
         }
     }
 
+    /// Says what was tried before giving up, where memory has run out.
+    pub(crate) fn tried(mut self, what: &str) -> Self {
+        if let Error::OutOfMemory(report) = &mut self {
+            report.tried = what.into();
+        }
+        self
+    }
+
+    /// The report of a refused allocation, if it is one.
+    pub fn out_of_memory(&self) -> Option<&super::pressure::OutOfMemory> {
+        match self {
+            Error::OutOfMemory(report) => Some(report),
+            _ => None,
+        }
+    }
+
     /// Whether this is any kind of running out of memory.
     pub fn is_out_of_memory(&self) -> bool {
         match self {
-            Error::OutOfMemory { .. } => true,
+            Error::OutOfMemory(_) => true,
             Error::Vulkan { result, .. } => {
                 matches!(
                     *result,

@@ -124,6 +124,11 @@ pub(super) fn create(
     if capabilities.optional.memory_priority {
         extensions.push(ext::memory_priority::NAME);
     }
+    let mut pageable =
+        vk::PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT::default().pageable_device_local_memory(true);
+    if capabilities.optional.pageable_memory {
+        extensions.push(ext::pageable_device_local_memory::NAME);
+    }
     let names: Vec<_> = extensions.iter().map(|n| n.as_ptr()).collect();
     let mut info = vk::DeviceCreateInfo::default()
         .queue_create_infos(&queues)
@@ -134,6 +139,9 @@ pub(super) fn create(
         .push_next(&mut f13);
     if capabilities.optional.memory_priority {
         info = info.push_next(&mut priority);
+    }
+    if capabilities.optional.pageable_memory {
+        info = info.push_next(&mut pageable);
     }
     // SAFETY: all pointers in `info` are locals that outlive the call; only features that the device
     // reported are enabled.

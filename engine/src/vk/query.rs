@@ -62,6 +62,16 @@ impl PassTimer {
         encoder.end_label();
     }
 
+    /// Passes that were timed since the last [`PassTimer::take`].
+    pub fn passes(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Forgets all passes but the first few: the recording of the others was dropped, and they are recorded again.
+    pub fn rewind(&mut self, passes: usize) {
+        self.names.truncate(passes);
+    }
+
     /// Forgets the passes begun since the last [`PassTimer::take`]: their frame was not submitted whole.
     pub fn discard(&mut self) {
         self.names.clear();

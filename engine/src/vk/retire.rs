@@ -26,8 +26,8 @@ pub(super) enum Garbage {
     Swapchain(vk::SwapchainKHR),
     /// A surface, with the window that must outlive it.
     Surface(super::surface::RetiredSurface),
-    /// A chunk of raw memory, its bytes and heap.
-    Memory(vk::DeviceMemory, u64, u32),
+    /// A chunk of raw memory, its bytes, heap and owner.
+    Memory(vk::DeviceMemory, u64, u32, super::owners::OwnerId),
     /// A range of the static heap.
     Allocation(Box<super::memory::StaticRange>),
     /// Nothing to destroy: tells its other holders that the moment has passed.
@@ -158,9 +158,9 @@ impl Device {
                     khr::surface::Instance::new(self.instance.entry(), self.instance.raw())
                         .destroy_surface(handle.raw, None);
                 }
-                Garbage::Memory(handle, bytes, heap) => {
+                Garbage::Memory(handle, bytes, heap, owner) => {
                     raw.free_memory(handle, None);
-                    self.forget_memory(heap, bytes);
+                    self.forget_memory(heap, bytes, owner);
                 }
                 Garbage::Allocation(allocation) => self.free_static(*allocation),
                 Garbage::Token(_) => {}
