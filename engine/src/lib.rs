@@ -12,6 +12,7 @@ mod engine;
 pub mod graph;
 pub mod inspect;
 pub mod memory;
+mod recovery;
 pub mod render;
 pub mod scene;
 pub mod sparse;
@@ -22,3 +23,4 @@ pub use ash;
 pub use engine::{
     Engine, EngineOptions, Error, FrameReport, Overlay, PresentTarget, Result, default_cache_folder,
 };
+pub use recovery::{AfterLoss, OnDeviceLost, Recovery};

@@ -44,6 +44,7 @@ pub fn device(name: &str, device_type: DeviceType, families: &[QueueFamily]) -> 
             anisotropy: true,
             memory_budget: true,
             memory_priority: true,
+            device_fault: true,
             swapchain: true,
             async_queues: true,
         },

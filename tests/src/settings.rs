@@ -49,7 +49,10 @@ impl Settings {
     /// How a device is opened for tests.
     pub fn device(&self) -> DeviceOptions {
         let mask = if self.fallback { FeatureMask::fallback() } else { FeatureMask::default() };
-        DeviceOptions { name: self.device.clone(), mask, ..Default::default() }
+        // Breadcrumbs order more than passes ask for. Synchronisation validation, which sees more of the fallback, is
+        // to miss nothing there.
+        let no_breadcrumbs = self.fallback;
+        DeviceOptions { name: self.device.clone(), mask, no_breadcrumbs, ..Default::default() }
     }
 
     /// Says that the running test is skipped, and why.

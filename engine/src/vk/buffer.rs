@@ -75,8 +75,10 @@ impl Buffer {
                 Ok(Self::assemble(device, raw, name, bytes, Backing::Committed(Some(Box::new(allocation)))))
             }
             Err(error) => {
-                // SAFETY: just made and never used.
-                unsafe { device.raw.destroy_buffer(raw, None) };
+                if !device.is_lost() {
+                    // SAFETY: just made and never used.
+                    unsafe { device.raw.destroy_buffer(raw, None) };
+                }
                 Err(error)
             }
         }
@@ -236,6 +238,7 @@ fn create(
     usage: vk::BufferUsageFlags,
     flags: vk::BufferCreateFlags,
 ) -> Result<vk::Buffer> {
+    device.alive("vkCreateBuffer")?;
     let limit = device.capabilities().limits.max_buffer_size;
     if bytes == 0 || bytes > limit {
         return Err(Error::Limit {

@@ -124,6 +124,10 @@ pub(super) fn create(
     if capabilities.optional.memory_priority {
         extensions.push(ext::memory_priority::NAME);
     }
+    let mut fault = vk::PhysicalDeviceFaultFeaturesEXT::default().device_fault(true);
+    if capabilities.optional.device_fault {
+        extensions.push(ext::device_fault::NAME);
+    }
     let names: Vec<_> = extensions.iter().map(|n| n.as_ptr()).collect();
     let mut info = vk::DeviceCreateInfo::default()
         .queue_create_infos(&queues)
@@ -134,6 +138,9 @@ pub(super) fn create(
         .push_next(&mut f13);
     if capabilities.optional.memory_priority {
         info = info.push_next(&mut priority);
+    }
+    if capabilities.optional.device_fault {
+        info = info.push_next(&mut fault);
     }
     // SAFETY: all pointers in `info` are locals that outlive the call; only features that the device
     // reported are enabled.

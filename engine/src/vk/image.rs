@@ -224,6 +224,7 @@ impl Image {
         back: impl FnOnce(vk::Image) -> Result<Backing>,
     ) -> Result<Self> {
         desc.check(device, name)?;
+        device.alive("vkCreateImage")?;
         let mut info = desc.create_info().flags(flags);
         // A reserved image may be written by the transfer queue while it streams.
         let families = [device.queue_plan().graphics.family, device.queue_plan().transfer.family];

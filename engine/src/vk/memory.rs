@@ -86,6 +86,7 @@ impl Device {
             let limit = self.capabilities().limits.max_memory_allocation;
             return Err(Error::Limit { what: format!("one allocation for {name}"), asked: bytes, limit });
         }
+        self.alive("vkAllocateMemory")?;
         if self.faults.call(Site::Allocate).is_err() {
             return Err(self.out_of_memory(name, bytes, heap));
         }
@@ -114,6 +115,7 @@ impl Device {
     }
 
     fn out_of_memory(&self, name: &str, bytes: u64, heap: u32) -> Error {
+        self.note_pressure();
         Error::OutOfMemory {
             what: name.into(),
             requested: bytes,
@@ -143,6 +145,7 @@ impl Device {
         };
         let allowed = |i: &usize| requirements.memory_type_bits >> i & 1 == 1;
         let first_heap = self.heap_of((0..32).find(allowed).unwrap_or(0) as u32);
+        self.alive("vkAllocateMemory")?;
         if self.faults.call(Site::Allocate).is_err() {
             return Err(self.out_of_memory(name, requirements.size, first_heap));
         }
@@ -172,10 +175,19 @@ impl Device {
     }
 
     pub(super) fn free_static(&self, range: StaticRange) {
+        if self.is_lost() {
+            return self.forget_static(range);
+        }
         if let Err(error) = self.allocator().free(range.allocation) {
             log::error!("the static heap refused a range of its own: {error}");
         }
         self.counters.remove_bytes(range.heap, range.bytes);
+    }
+
+    /// The range went with the device that was lost.
+    pub(super) fn forget_static(&self, range: StaticRange) {
+        self.counters.remove_bytes(range.heap, range.bytes);
+        std::mem::forget(range.allocation);
     }
 
     /// The memory type for chunks that back a resource with these allowed types: device-local, ordinary.
