@@ -289,7 +289,7 @@ fn a_lost_device_is_recovered_from_or_ends_the_run_as_the_policy_says() {
     let (output, _) = lost(&at("memory"), &["--inject-loss", "memory:5"]).unwrap();
     assert!(output.status.success() && said(&output).contains("with a lower load"), "{}", said(&output));
     for (losses, policy, says) in [
-        ("3,3,3,3", "recover", "lost during vkQueueSubmit2"),
+        ("1,1,1,1", "recover", "lost during vkQueueSubmit2"),
         ("5", "stop", "last finished"),
         ("5", "stop", "EdgeBlend"),
         ("5", "ignore", "there is no picture"),
@@ -297,7 +297,7 @@ fn a_lost_device_is_recovered_from_or_ends_the_run_as_the_policy_says() {
         let folder = at(&format!("{policy}{losses}"));
         let (output, picture) =
             lost(&folder, &["--inject-loss", losses, "--on-device-lost", policy]).unwrap();
-        assert_eq!((output.status.code(), picture), (Some(1), None), "{policy}");
+        assert_eq!((output.status.code(), picture.is_some()), (Some(1), false), "{policy}{losses}");
         assert!(error_of(&output).contains(says), "{policy}: {}", said(&output));
         assert_eq!(files(&folder), 0, "{policy}: nothing half-written");
     }
