@@ -5,9 +5,11 @@ use std::str::FromStr;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
+use vasa::OnDeviceLost;
 use vasa::vk::FeatureMask;
 
 use crate::failure::{Failure, Result, one_line};
+use crate::recovery::InjectedLoss;
 
 /// The demos of Vasa, a Vulkan renderer engine built on sparse binding.
 #[derive(Debug, Parser)]
@@ -67,9 +69,16 @@ pub struct CommonArgs {
     /// Memory to use at most (not possible yet: there is nothing that would give memory back)
     #[arg(long, value_name = "MIB", hide = true)]
     pub budget: Option<u64>,
-    /// Turn the Vulkan validation layer on, and fail at the end if it had anything to say
-    #[arg(long)]
-    pub validate: bool,
+    /// Turn the Vulkan validation layer on, and fail at the end if it had anything to say; `gpu` also checks shaders
+    /// while they run (slow, and it holds a descriptor set)
+    #[arg(long, value_name = "KIND", value_enum, num_args = 0..=1, default_missing_value = "core")]
+    pub validate: Option<Validate>,
+    /// What to do when the device is lost: draw no more, end with the error, or make everything again
+    #[arg(long, value_name = "POLICY", default_value = "recover", value_parser = OnDeviceLost::from_str)]
+    pub on_device_lost: OnDeviceLost,
+    /// Lose the device on purpose at this submission, for tests; further numbers are for the devices after it
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = InjectedLoss::from_str, hide = true)]
+    pub inject_loss: Vec<InjectedLoss>,
     /// Use the device whose name contains this
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
@@ -119,6 +128,15 @@ pub struct ResidencyArgs {
     /// Write page tables and chunks of reserved memory at the end: pages.png, pages.json, pages.txt
     #[arg(long)]
     pub dump_pages: bool,
+}
+
+/// What the validation layer checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Validate {
+    /// Calls, with synchronisation validation.
+    Core,
+    /// GPU-assisted: also what shaders access.
+    Gpu,
 }
 
 /// Width and height in pixels, both at least 1.
@@ -220,7 +238,8 @@ mod tests {
     fn the_defaults_are_those_of_the_documentation() {
         let args = terrain(&[]).unwrap().common;
         assert_eq!((args.size.0, args.seed, args.frames), ([1280, 720], 1, None));
-        assert!(!args.headless && !args.window && !args.fallback && !args.validate);
+        assert!(!args.headless && !args.window && !args.fallback && args.validate.is_none());
+        assert_eq!((args.on_device_lost, args.inject_loss.len()), (OnDeviceLost::Recover, 0));
     }
 
     #[test]
@@ -237,6 +256,9 @@ mod tests {
             (&["--pixel-size", "0"], "metres"),
             (&["--headless", "--window"], "cannot be used with"),
             (&["--colour"], "unexpected argument"),
+            (&["--on-device-lost", "panic"], "give ignore, stop or recover"),
+            (&["--inject-loss", "soon"], "number of a submission"),
+            (&["--validate", "all"], "core, gpu"),
         ] {
             let failure = terrain(arguments).unwrap_err();
             let text = failure.to_string();

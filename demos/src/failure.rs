@@ -1,5 +1,9 @@
 //! How a run ends when it does not end well: one line, and an exit status.
 
+use std::sync::Arc;
+
+use vasa::vk::LossReport;
+
 /// Result of everything in this program.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
@@ -12,6 +16,14 @@ pub enum Failure {
     /// What was asked could not be done: exit status 1.
     #[error("{0}")]
     Failed(String),
+    /// The Vulkan device was lost: exit status 1, unless the run begins again.
+    #[error("{text}")]
+    DeviceLost {
+        /// What is said.
+        text: String,
+        /// What is known of it.
+        report: Arc<LossReport>,
+    },
     /// Ctrl-C: a clean stop, exit status 130 as shells have it.
     #[error("stopped")]
     Stopped,
@@ -30,7 +42,7 @@ impl Failure {
     pub fn status(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
-            Self::Failed(_) => 1,
+            Self::Failed(_) | Self::DeviceLost { .. } => 1,
             Self::Stopped => 130,
             Self::Silent(status) => *status,
         }
@@ -56,13 +68,17 @@ macro_rules! from_errors {
     ($($error:ty),*) => {$(
         impl From<$error> for Failure {
             fn from(error: $error) -> Self {
-                Self::failed(error)
+                let error = vasa::Error::from(error);
+                match error.device_loss() {
+                    Some(report) => Self::DeviceLost { report: report.clone(), text: error.to_string() },
+                    None => Self::failed(error),
+                }
             }
         }
     )*};
 }
 
-from_errors!(vasa::Error, vasa::vk::Error, vasa::scene::Error);
+from_errors!(vasa::Error, vasa::vk::Error, vasa::scene::Error, vasa::streaming::Error);
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use vasa::vk::{Device, Instance};
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
+use crate::recovery::Next;
 use crate::run::Run;
 use crate::scenes::share_of;
 use crate::stop;
@@ -21,6 +22,24 @@ const FRAMES: u32 = 120;
 /// # Errors
 /// One line that says what to do; a stop by Ctrl-C, after which nothing is half-written.
 pub fn run(mut run: Run) -> Result<()> {
+    let mut next = 0;
+    loop {
+        let Err(failure) = draw(&mut run, &mut next) else { return Ok(()) };
+        run.progress.finish();
+        match run.losses.handle(failure, &mut run.settings)? {
+            Next::Again => {}
+            Next::WithoutDrawing => {
+                return Err(Failure::failed(format!(
+                    "the device was lost in frame {next} and is not made again (--on-device-lost ignore): \
+                     there is no picture"
+                )));
+            }
+        }
+    }
+}
+
+/// Draws from the frame `next` on and writes the files. After a loss of the device it may be called again.
+fn draw(run: &mut Run, next: &mut u32) -> Result<()> {
     let instance = Instance::new(run.instance_options())?;
     let device = Device::open(&instance, &run.device_options())?;
     let mut engine = run.build(device)?;
@@ -29,12 +48,16 @@ pub fn run(mut run: Run) -> Result<()> {
     if bar {
         run.progress.step("drawing");
     }
-    for frame in 0..frames {
+    // The picture that is written is drawn by the engine that is asked for it.
+    *next = (*next).min(frames.saturating_sub(1));
+    for frame in *next..frames {
         let begun = Instant::now();
         let camera = run.scene.flight(share_of(frame, frames));
         let view = run.scene.view(&run.settings, camera, frame as f32 * TIME_STEP);
         run.scene.before_frame(&mut engine, &run.settings);
         engine.render(&view, size, None)?;
+        *next = frame + 1;
+        run.losses.frame_drawn();
         run.times.add(begun.elapsed().as_secs_f64() * 1e3);
         if bar {
             run.progress.share((frame + 1) as f32 / frames as f32);

@@ -20,6 +20,7 @@ mod output;
 mod overlay;
 mod pages;
 mod progress;
+mod recovery;
 mod run;
 mod scenes;
 mod stop;

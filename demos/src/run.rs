@@ -7,13 +7,14 @@ use vasa::inspect::Stats;
 use vasa::vk::{DeviceOptions, FeatureMask, InstanceOptions, Validation};
 use vasa::{Engine, default_cache_folder};
 
-use crate::cli::CommonArgs;
+use crate::cli::{CommonArgs, Validate};
 use crate::console;
 use crate::failure::{Failure, Result};
 use crate::frame_times::{FrameTimes, Summary};
 use crate::knobs::Settings;
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::recovery::Losses;
 use crate::scenes::Scene;
 use crate::{headless, stop, window};
 
@@ -31,6 +32,8 @@ pub struct Run {
     pub progress: Progress,
     /// Times of frames so far.
     pub times: FrameTimes,
+    /// Losses of the device.
+    pub losses: Losses,
 }
 
 /// `stats.json`.
@@ -41,6 +44,7 @@ struct StatsFile<'a> {
     commit: &'a str,
     size: [u32; 2],
     frames: u64,
+    device_losses: u64,
     seed: u32,
     frame_ms: Summary,
     #[serde(flatten)]
@@ -61,7 +65,9 @@ pub fn run(scene: Box<dyn Scene>, common: CommonArgs) -> Result<()> {
     let output = Output::open(&folder)?;
     stop::listen()?;
     let progress = Progress::new();
-    let mut run = Run { args: common, settings, output, scene, progress, times: FrameTimes::default() };
+    let losses = Losses::new(common.on_device_lost, &common.inject_loss);
+    let times = FrameTimes::default();
+    let mut run = Run { args: common, settings, output, scene, progress, times, losses };
     let wanted = window::wanted(&run.args);
     if let Err(why) = &wanted {
         refuse_or_say(&run.args, why)?;
@@ -105,7 +111,8 @@ impl Run {
     pub fn instance_options(&self) -> InstanceOptions {
         InstanceOptions {
             application: format!("vasa demos: {}", self.scene.name()),
-            validation: if self.args.validate { Validation::Required } else { Validation::Debug },
+            validation: if self.args.validate.is_some() { Validation::Required } else { Validation::Debug },
+            gpu_assisted: self.args.validate == Some(Validate::Gpu),
             ..InstanceOptions::default()
         }
     }
@@ -135,6 +142,7 @@ impl Run {
                 device.capabilities().name
             )));
         }
+        self.losses.arm(&device);
         self.progress.step("compiling pipelines");
         let s = &self.settings;
         let mut engine =
@@ -175,6 +183,7 @@ impl Run {
                 commit: env!("VASA_COMMIT"),
                 size,
                 frames: engine.frame(),
+                device_losses: self.losses.count(),
                 seed: self.args.seed,
                 frame_ms,
                 engine: &stats,
@@ -207,7 +216,7 @@ impl Run {
                 "the checker of sparse memory had {reports} reports (`--exec messages` prints them), the first: {first}"
             )));
         }
-        if self.args.validate && stats.validation_messages > 0 {
+        if self.args.validate.is_some() && stats.validation_messages > 0 {
             let first = device.instance().messages().failure_texts().into_iter().next().unwrap_or_default();
             return Err(Failure::failed(format!(
                 "validation had {} messages (`--exec messages` prints them), the first: {first}",

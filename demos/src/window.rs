@@ -18,6 +18,7 @@ use crate::failure::{Failure, Result, one_line};
 use crate::fly_camera::FlyCamera;
 use crate::headless::TIME_STEP;
 use crate::overlay::{Overlay, Panel};
+use crate::recovery::Next;
 use crate::run::Run;
 use crate::scenes::share_of;
 use crate::stop;
@@ -64,7 +65,7 @@ pub fn run(run: Run) -> Result<Outcome> {
             return Ok(Outcome::NoWindow(Box::new(run), reason.to_owned()));
         }
     };
-    let mut app = App { run, state: None, ended: None };
+    let mut app = App { run, state: None, ended: None, idle: false };
     event_loop
         .run_app(&mut app)
         .map_err(|e| Failure::failed(format!("the window system gave up: {}", one_line(&e.to_string()))))?;
@@ -91,6 +92,8 @@ struct App {
     run: Run,
     state: Option<State>,
     ended: Option<End>,
+    /// The device is lost and nothing is drawn any more; the window stays.
+    idle: bool,
 }
 
 /// What exists while the window does. Dropped in this order; the device goes with the last of them.
@@ -113,14 +116,19 @@ struct State {
 
 impl State {
     /// Window, device, engine and scene. What fails because there is no window to be had is told apart.
-    fn new(event_loop: &ActiveEventLoop, run: &mut Run) -> Result<Self, End> {
+    fn new(event_loop: &ActiveEventLoop, run: &mut Run, window: Option<Arc<Window>>) -> Result<Self, End> {
         let no_window = |error: &dyn std::fmt::Display| End::NoWindow(one_line(&error.to_string()));
         let title = format!("Vasa: {}", run.scene.name());
         let [width, height] = run.args.size.0;
-        let attributes = Window::default_attributes()
-            .with_title(format!("{title} (loading)"))
-            .with_inner_size(PhysicalSize::new(width, height));
-        let window = Arc::new(event_loop.create_window(attributes).map_err(|e| no_window(&e))?);
+        let window = match window {
+            Some(window) => window,
+            None => {
+                let attributes = Window::default_attributes()
+                    .with_title(format!("{title} (loading)"))
+                    .with_inner_size(PhysicalSize::new(width, height));
+                Arc::new(event_loop.create_window(attributes).map_err(|e| no_window(&e))?)
+            }
+        };
         let display = event_loop.display_handle().map_err(|e| no_window(&e))?.as_raw();
         let instance = InstanceOptions { display: Some(display), ..run.instance_options() };
         let instance = Instance::new(instance).map_err(|error| match error {
@@ -215,6 +223,7 @@ impl State {
         self.swapchain.present()?;
         drawn?;
         self.shown += 1;
+        run.losses.frame_drawn();
         if std::mem::take(&mut self.screenshot) {
             let pixels = self.engine.read_back()?;
             println!("{}", run.output.screenshot(self.size, &pixels)?.display());
@@ -269,16 +278,21 @@ impl App {
     fn conclude(&mut self, event_loop: &ActiveEventLoop) {
         let end = match &mut self.state {
             // Without a frame there is nothing to write.
-            Some(state) if state.shown > 0 => match self.run.conclude(&mut state.engine, state.size) {
-                Ok(()) => End::Done,
-                Err(failure) => failure.into(),
-            },
+            Some(state) if state.shown > 0 && !self.idle => {
+                match self.run.conclude(&mut state.engine, state.size) {
+                    Ok(()) => End::Done,
+                    Err(failure) => failure.into(),
+                }
+            }
             _ => End::Done,
         };
         self.end(event_loop, end);
     }
 
     fn draw(&mut self, event_loop: &ActiveEventLoop) {
+        if self.idle {
+            return;
+        }
         let Some(state) = &mut self.state else { return };
         match state.frame(&mut self.run) {
             Ok(true) => {
@@ -290,7 +304,43 @@ impl App {
                 }
             }
             Ok(false) => event_loop.set_control_flow(ControlFlow::WaitUntil(Instant::now() + REST)),
-            Err(failure) => self.end(event_loop, failure.into()),
+            Err(failure) => self.after_loss(event_loop, failure),
+        }
+    }
+
+    /// Makes everything again on the same window, where the policy says so.
+    fn after_loss(&mut self, event_loop: &ActiveEventLoop, failure: Failure) {
+        let mut failure = failure;
+        loop {
+            match self.run.losses.handle(failure, &mut self.run.settings) {
+                Err(failure) => return self.end(event_loop, failure.into()),
+                Ok(Next::WithoutDrawing) => {
+                    self.idle = true;
+                    return event_loop.set_control_flow(ControlFlow::Wait);
+                }
+                Ok(Next::Again) => {}
+            }
+            // Some systems let a window have one swapchain, and the lost device keeps its own: then another window.
+            let lost = self.state.take().map(|state| (state.window.clone(), state.shown, state.fly));
+            let (window, shown, fly) = match lost {
+                Some((window, shown, fly)) => (Some(window), shown, Some(fly)),
+                None => (None, 0, None),
+            };
+            let made = State::new(event_loop, &mut self.run, window).or_else(|end| match end {
+                End::Failed(Failure::DeviceLost { .. }) => Err(end),
+                _ => State::new(event_loop, &mut self.run, None),
+            });
+            match made {
+                Ok(mut state) => {
+                    state.shown = shown;
+                    state.fly = fly.unwrap_or(state.fly);
+                    state.window.request_redraw();
+                    self.state = Some(state);
+                    return;
+                }
+                Err(End::Failed(again)) => failure = again,
+                Err(end) => return self.end(event_loop, end),
+            }
         }
     }
 }
@@ -300,10 +350,14 @@ impl ApplicationHandler for App {
         if self.state.is_some() || self.ended.is_some() {
             return;
         }
-        match State::new(event_loop, &mut self.run) {
+        match State::new(event_loop, &mut self.run, None) {
             Ok(state) => {
                 state.window.request_redraw();
                 self.state = Some(state);
+            }
+            Err(End::Failed(failure)) => {
+                self.run.progress.finish();
+                self.after_loss(event_loop, failure);
             }
             Err(end) => {
                 self.run.progress.finish();

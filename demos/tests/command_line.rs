@@ -255,6 +255,54 @@ fn extreme_sizes_are_drawn_or_refused_with_the_limit() {
     assert_eq!(files(folder.path()), before, "nothing new, and nothing half-written");
 }
 
+/// A short flight in which the device is lost.
+fn lost(out: &Path, more: &[&str]) -> Option<(Output, Option<Vec<u8>>)> {
+    let out = out.to_str().unwrap();
+    let mut arguments = vec!["terrain", "--headless", "--size", "64x36", "--frames", "6", "--out", out];
+    arguments.extend(more);
+    let output = on_a_driver(&arguments)?;
+    Some((output, std::fs::read(Path::new(out).join("frame.png")).ok()))
+}
+
+#[test]
+fn a_lost_device_is_recovered_from_or_ends_the_run_as_the_policy_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let Some((whole, picture)) = lost(&at("whole"), &[]) else { return };
+    assert!(whole.status.success(), "{}", said(&whole));
+    // Lost while loading, while flying, and twice.
+    for losses in ["0", "5", "4,1"] {
+        let (output, again) = lost(&at(losses), &["--inject-loss", losses]).unwrap();
+        let text = said(&output);
+        assert!(output.status.success(), "{losses}: {text}");
+        assert!(again == picture, "{losses}: another picture");
+        assert_eq!(
+            text.matches("everything is made again (try").count(),
+            losses.split(',').count(),
+            "{text}"
+        );
+        let stats = std::fs::read_to_string(at(losses).join("stats.json")).unwrap();
+        let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+        assert_eq!(stats["device_losses"], losses.split(',').count(), "{losses}");
+    }
+    let (output, _) = lost(&at("memory"), &["--inject-loss", "memory:5"]).unwrap();
+    assert!(output.status.success() && said(&output).contains("with a lower load"), "{}", said(&output));
+    for (losses, policy, says) in [
+        ("1,1,1,1", "recover", "lost during vkQueueSubmit2"),
+        ("5", "stop", "last finished"),
+        ("5", "stop", "EdgeBlend"),
+        ("5", "ignore", "there is no picture"),
+    ] {
+        let folder = at(&format!("{policy}{losses}"));
+        let (output, picture) =
+            lost(&folder, &["--inject-loss", losses, "--on-device-lost", policy]).unwrap();
+        assert_eq!((output.status.code(), picture.is_some()), (Some(1), false), "{policy}{losses}");
+        assert!(error_of(&output).contains(says), "{policy}: {}", said(&output));
+        assert_eq!(files(&folder), 0, "{policy}: nothing half-written");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupt_stops_cleanly() {

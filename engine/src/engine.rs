@@ -549,7 +549,10 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        if let Err(error) = self.device.wait_idle() {
+        // A loss was told already.
+        if let Err(error) = self.device.wait_idle()
+            && !self.device.is_lost()
+        {
             log::warn!("the engine was dropped while the device did not answer: {error}");
         }
     }

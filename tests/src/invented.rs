@@ -45,6 +45,7 @@ pub fn device(name: &str, device_type: DeviceType, families: &[QueueFamily]) -> 
             memory_budget: true,
             memory_priority: true,
             pageable_memory: true,
+            device_fault: true,
             swapchain: true,
             async_queues: true,
         },

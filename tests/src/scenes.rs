@@ -29,6 +29,25 @@ pub fn engine(device: &Arc<Device>, frames_in_flight: usize) -> Engine {
     .unwrap()
 }
 
+/// A short flight over the hills on a fresh engine; the first error ends it. The last picture.
+///
+/// # Errors
+/// Whatever making the engine, building the scene or drawing says.
+pub fn fly(device: &Arc<Device>, sparse: SparseKnobs, frames: u32) -> vasa::Result<Vec<u8>> {
+    let render = RenderOptions { samples: 1, ..Default::default() };
+    let mut engine = Engine::on_device(device.clone(), sparse, render, 2, 8 << 20)?;
+    let surface = hills();
+    let desc =
+        TerrainDesc { rock_distance: 250.0, threads: 2, ..TerrainDesc::new(Atmosphere::morning().sun) };
+    let terrain = Terrain::new(engine.device(), surface.clone(), &desc)?;
+    engine.scene_mut().set_terrain(Some(terrain))?;
+    for frame in 0..frames {
+        let camera = flight(&surface, 0.05 + 0.3 * frame as f32 / frames as f32);
+        engine.render(&view(camera), EXTENT, None::<PresentTarget<'_>>)?;
+    }
+    engine.read_back()
+}
+
 /// A view in the morning.
 pub fn view(camera: Camera) -> View {
     View { camera, atmosphere: Atmosphere::morning(), time: 0.0 }

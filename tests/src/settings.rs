@@ -6,6 +6,7 @@
 //! | `VASA_NO_SKIPS=1` | any skip is a failure |
 //! | `VASA_FALLBACK=1` | sparse binding is masked: buffers are recreated and copied |
 //! | `VASA_DEVICE=NAME` | part of the device's name to use |
+//! | `VASA_VALIDATE=gpu` | GPU-assisted validation too: shaders are checked while they run |
 
 use vasa::vk::{DeviceOptions, FeatureMask, InstanceOptions, Validation};
 
@@ -20,6 +21,8 @@ pub struct Settings {
     pub fallback: bool,
     /// Part of the device's name.
     pub device: Option<String>,
+    /// GPU-assisted validation.
+    pub gpu_assisted: bool,
 }
 
 impl Settings {
@@ -37,19 +40,24 @@ impl Settings {
             no_skips: is_on("VASA_NO_SKIPS"),
             fallback: is_on("VASA_FALLBACK"),
             device: text("VASA_DEVICE"),
+            gpu_assisted: text("VASA_VALIDATE").is_some_and(|value| value == "gpu"),
         }
     }
 
     /// How an instance is made for tests.
     pub fn instance(&self) -> InstanceOptions {
         let validation = if self.require_driver { Validation::Required } else { Validation::IfInstalled };
-        InstanceOptions { application: "vasa-tests".into(), validation, ..Default::default() }
+        let gpu_assisted = self.gpu_assisted;
+        InstanceOptions { application: "vasa-tests".into(), validation, gpu_assisted, ..Default::default() }
     }
 
     /// How a device is opened for tests.
     pub fn device(&self) -> DeviceOptions {
         let mask = if self.fallback { FeatureMask::fallback() } else { FeatureMask::default() };
-        DeviceOptions { name: self.device.clone(), mask, ..Default::default() }
+        // Breadcrumbs order more than passes ask for. Synchronisation validation, which sees more of the fallback, is
+        // to miss nothing there.
+        let no_breadcrumbs = self.fallback;
+        DeviceOptions { name: self.device.clone(), mask, no_breadcrumbs, ..Default::default() }
     }
 
     /// Says that the running test is skipped, and why.

@@ -149,7 +149,9 @@ impl Device {
         if raw.iter().all(RawBatch::is_empty) {
             return Ok(vec![None; batches.len()]);
         }
+        self.alive("vkQueueBindSparse")?;
         self.faults.call(Site::Bind).map_err(Error::of("vkQueueBindSparse"))?;
+        self.lose_on_purpose(Site::LoseInBind, "vkQueueBindSparse")?;
         // Binds share one timeline, whichever queue they go to.
         let _order = self.bind_order.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let _host = queue.lock();

@@ -173,6 +173,7 @@ impl Device {
     }
 
     fn take_slot(self: &Arc<Self>, kind: SlotKind, write: impl FnOnce(&Bindless, u32)) -> Result<Slot> {
+        self.alive("vkUpdateDescriptorSets")?;
         let table = self.table()?;
         let limit = [MAX_BUFFERS, MAX_TEXTURES, MAX_SAMPLERS][kind as usize];
         let mut free = table.lock();

@@ -77,8 +77,10 @@ impl Buffer {
                 Ok(Self::assemble(device, raw, name, bytes, Backing::Committed(Some(Box::new(allocation)))))
             }
             Err(error) => {
-                // SAFETY: just made and never used.
-                unsafe { device.raw.destroy_buffer(raw, None) };
+                if !device.is_lost() {
+                    // SAFETY: just made and never used.
+                    unsafe { device.raw.destroy_buffer(raw, None) };
+                }
                 Err(error)
             }
         }
@@ -290,6 +292,7 @@ fn create(
     usage: vk::BufferUsageFlags,
     flags: vk::BufferCreateFlags,
 ) -> Result<vk::Buffer> {
+    device.alive("vkCreateBuffer")?;
     check_size(device, name, bytes)?;
     let mut info = vk::BufferCreateInfo::default().flags(flags).size(bytes).usage(usage);
     // All queues may use a buffer without handing it over: buffers have no layout that would gain by it.

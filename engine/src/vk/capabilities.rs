@@ -182,6 +182,8 @@ pub struct Optional {
     pub memory_priority: bool,
     /// `VK_EXT_pageable_device_local_memory`.
     pub pageable_memory: bool,
+    /// `VK_EXT_device_fault` with its feature `deviceFault`.
+    pub device_fault: bool,
     /// `VK_KHR_swapchain`.
     pub swapchain: bool,
     /// Queues beside the graphics queue may be used.
@@ -242,6 +244,7 @@ impl FeatureMask {
         "memory_budget",
         "memory_priority",
         "pageable_memory",
+        "device_fault",
         "async_queues",
     ];
 
@@ -291,6 +294,7 @@ impl FeatureMask {
         optional.memory_budget &= !self.hides("memory_budget");
         optional.memory_priority &= !self.hides("memory_priority");
         optional.pageable_memory &= optional.memory_priority && !self.hides("pageable_memory");
+        optional.device_fault &= !self.hides("device_fault");
         optional.async_queues &= !self.hides("async_queues");
     }
 }
@@ -328,7 +332,11 @@ pub fn query(instance: &Instance, physical: vk::PhysicalDevice) -> Result<Capabi
         properties = properties.push_next(&mut driver).push_next(&mut p11).push_next(&mut p13);
         features = features.push_next(&mut f11).push_next(&mut f12).push_next(&mut f13);
     }
-    // SAFETY: the chains hold only structures of Vulkan 1.3, which the device has when they are chained.
+    let mut fault = vk::PhysicalDeviceFaultFeaturesEXT::default();
+    if has(ext::device_fault::NAME) {
+        features = features.push_next(&mut fault);
+    }
+    // SAFETY: the chains hold only structures of Vulkan 1.3 and of extensions that the device has.
     unsafe {
         raw.get_physical_device_properties2(physical, &mut properties);
         raw.get_physical_device_features2(physical, &mut features);
@@ -345,6 +353,7 @@ pub fn query(instance: &Instance, physical: vk::PhysicalDevice) -> Result<Capabi
         memory_priority: has(ext::memory_priority::NAME),
         // It needs the other.
         pageable_memory: has(ext::memory_priority::NAME) && has(ext::pageable_device_local_memory::NAME),
+        device_fault: fault.device_fault != 0,
         swapchain: has(khr::swapchain::NAME),
         async_queues: true,
     };

@@ -41,6 +41,7 @@ impl CommandPool {
     pub fn new(device: &Arc<Device>, timeline: Timeline) -> Result<Self> {
         let family =
             device.queue(timeline).ok_or_else(|| device.unsupported("a command pool", "that queue"))?.family;
+        device.alive("vkCreateCommandPool")?;
         let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
         // SAFETY: the family was created with the device.
         let raw = unsafe { device.raw.create_command_pool(&info, None) }
@@ -85,6 +86,7 @@ impl CommandPool {
     /// # Errors
     /// When the driver has no memory.
     pub fn begin(&mut self, name: &str) -> Result<CommandEncoder> {
+        self.device.alive("vkBeginCommandBuffer")?;
         let raw = match self.free.pop() {
             Some(raw) => raw,
             None => {
@@ -109,7 +111,7 @@ impl CommandPool {
             last: self.last.clone(),
             open: self.open.clone(),
         };
-        Ok(CommandEncoder { raw, token, descriptors: self.descriptors.clone(), failed: None })
+        Ok(CommandEncoder { raw, token, descriptors: self.descriptors.clone(), failed: None, pass: 0 })
     }
 }
 
@@ -124,9 +126,9 @@ impl Drop for CommandPool {
 
 /// One open recording: what it uses is not destroyed before it is submitted, and its pool not reset.
 #[derive(Debug)]
-struct Token {
-    device: Arc<Device>,
-    timeline: Timeline,
+pub(super) struct Token {
+    pub(super) device: Arc<Device>,
+    pub(super) timeline: Timeline,
     serial: u64,
     last: Arc<AtomicU64>,
     open: Arc<AtomicU32>,
@@ -160,10 +162,12 @@ impl CommandBuffer {
 #[derive(Debug)]
 pub struct CommandEncoder {
     pub(super) raw: vk::CommandBuffer,
-    token: Token,
+    pub(super) token: Token,
     descriptors: Arena,
     /// The first thing that went wrong while recording; reported by `finish`.
     failed: Option<Error>,
+    /// Breadcrumb of the pass that is open; 0 = none.
+    pub(super) pass: u32,
 }
 
 /// A copy between buffers, in bytes.
@@ -195,6 +199,7 @@ impl CommandEncoder {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
+        self.token.device.alive("vkEndCommandBuffer")?;
         // SAFETY: the command buffer is recording.
         unsafe { self.device().end_command_buffer(self.raw) }
             .map_err(|r| self.token.device.noticed(Error::of("vkEndCommandBuffer")(r)))?;

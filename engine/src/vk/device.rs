@@ -1,19 +1,21 @@
 //! The logical device: everything else in this room hangs from it.
 
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use ash::{ext, khr, vk};
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 
 use super::addresses::{AddressBudget, DEFAULT_ADDRESS_WARNING};
+use super::breadcrumbs::Breadcrumbs;
 use super::capabilities::{self, Capabilities, FeatureMask};
 use super::clocks::Clocks;
 use super::counters::Counters;
 use super::error::{Error, Result};
 use super::faults::Faults;
 use super::instance::Instance;
+use super::loss::LossReport;
 use super::owners::Owners;
 use super::pressure::{NO_LIMIT, Reclaimers};
 use super::queue_policy::{self, QueueChoice, QueuePlan, SparseQueuePolicy};
@@ -38,6 +40,8 @@ pub struct DeviceOptions {
     pub cache_folder: Option<std::path::PathBuf>,
     /// Quirk switches to turn whatever the table of quirks says: for a driver that is not in it yet, and tests.
     pub switches: Vec<Switch>,
+    /// Leave out the marks that tell after a loss which pass ran: see [`super::breadcrumbs`].
+    pub no_breadcrumbs: bool,
 }
 
 pub(super) struct Queues {
@@ -97,6 +101,7 @@ pub struct Device {
     pub(super) counters: Counters,
     pub(super) allocator: Mutex<ManuallyDrop<Allocator>>,
     pub(super) bindless: OnceLock<super::bindless::Bindless>,
+    pub(super) breadcrumbs: OnceLock<Breadcrumbs>,
     pub(super) pipelines: OnceLock<super::pipeline::PipelineCommon>,
     pub(super) cache_folder: Option<std::path::PathBuf>,
     pub(super) debug: Option<ext::debug_utils::Device>,
@@ -104,7 +109,11 @@ pub struct Device {
     pub(super) pageable: Option<ext::pageable_device_local_memory::Device>,
     /// Granularity of binds of buffers, bytes, as probed; 1 without sparse binding.
     sparse_buffer_alignment: u64,
-    lost: AtomicBool,
+    /// `VK_EXT_device_fault`, where it is enabled.
+    pub(super) fault: Option<ext::device_fault::Device>,
+    pub(super) lost: OnceLock<Arc<LossReport>>,
+    /// Graphics submissions when an allocation was refused last, plus one; 0 = never.
+    pub(super) pressure: AtomicU64,
 }
 
 impl std::fmt::Debug for Device {
@@ -180,17 +189,7 @@ impl Device {
         let raw = super::features::create(instance, physical, &capabilities, &plan)?;
         // SAFETY: the device was made with the queues of this plan.
         let queues = unsafe { Queues::new(&raw, &plan) };
-        Self::assemble(
-            instance.clone(),
-            physical,
-            raw,
-            true,
-            capabilities,
-            plan,
-            queues,
-            options.cache_folder.clone(),
-            options.switches.clone(),
-        )
+        Self::assemble(instance.clone(), physical, raw, true, capabilities, plan, queues, options)
     }
 
     /// Wraps an application's own device, with the queues the engine may use.
@@ -245,9 +244,11 @@ impl Device {
         // Extensions that the application may not have enabled.
         capabilities.optional.memory_priority = false;
         capabilities.optional.pageable_memory = false;
+        capabilities.optional.device_fault = false;
         // SAFETY: the device was made with the queues of this plan.
         let queues = unsafe { Queues::new(&raw, &plan) };
-        Self::assemble(instance, physical, raw, false, capabilities, plan, queues, None, Vec::new())
+        let options = DeviceOptions::default();
+        Self::assemble(instance, physical, raw, false, capabilities, plan, queues, &options)
     }
 
     #[allow(clippy::too_many_arguments)] // One private call site a constructor; a struct would only repeat the names.
@@ -259,8 +260,7 @@ impl Device {
         capabilities: Capabilities,
         queue_plan: QueuePlan,
         queues: Queues,
-        cache_folder: Option<std::path::PathBuf>,
-        switches: Vec<Switch>,
+        options: &DeviceOptions,
     ) -> Result<Arc<Self>> {
         let made = Self::make_timelines(&raw).and_then(|timelines| {
             // Leaks are counted by our own counters; the allocator's report at exit would only repeat them.
@@ -291,9 +291,11 @@ impl Device {
             .then(|| khr::swapchain::Device::new(instance.raw(), &raw));
         let pageable = (owned && capabilities.optional.pageable_memory)
             .then(|| ext::pageable_device_local_memory::Device::new(instance.raw(), &raw));
+        let fault =
+            capabilities.optional.device_fault.then(|| ext::device_fault::Device::new(instance.raw(), &raw));
         let addresses = AddressBudget::new(capabilities.sparse.address_space_bytes, DEFAULT_ADDRESS_WARNING);
         let mut device = Self {
-            quirks: Quirks::of(&capabilities, &switches),
+            quirks: Quirks::of(&capabilities, &options.switches),
             counters: Counters::new(capabilities.heaps.len()),
             instance,
             physical,
@@ -313,27 +315,34 @@ impl Device {
             retire: RetireQueue::default(),
             allocator: Mutex::new(ManuallyDrop::new(allocator)),
             bindless: OnceLock::new(),
+            breadcrumbs: OnceLock::new(),
             pipelines: OnceLock::new(),
-            cache_folder,
+            cache_folder: options.cache_folder.clone(),
             debug,
             swapchain,
             pageable,
             sparse_buffer_alignment: 1,
-            lost: AtomicBool::new(false),
+            fault,
+            lost: OnceLock::new(),
+            pressure: AtomicU64::new(0),
         };
         device.name_timelines();
         device.probe_sparse();
         device.probe_sparse_images();
         let device = Arc::new(device);
-        device.make_common()?;
+        device.make_common(options)?;
         Ok(device)
     }
 
-    fn make_common(&self) -> Result<()> {
+    fn make_common(&self, options: &DeviceOptions) -> Result<()> {
         let bindless = super::bindless::Bindless::new(self)?;
         let bindless = self.bindless.get_or_init(|| bindless);
         let pipelines = super::pipeline::PipelineCommon::new(self, bindless)?;
         self.pipelines.get_or_init(|| pipelines);
+        if !options.no_breadcrumbs {
+            let breadcrumbs = Breadcrumbs::new(self)?;
+            self.breadcrumbs.get_or_init(|| breadcrumbs);
+        }
         Ok(())
     }
 
@@ -425,26 +434,13 @@ impl Device {
         (self.queues.graphics.raw, self.queues.graphics.family)
     }
 
-    /// Whether the device was lost: every call fails and nothing is destroyed any more.
-    pub fn is_lost(&self) -> bool {
-        self.lost.load(Ordering::Acquire)
-    }
-
-    /// Remembers a device loss that an error reports, and hands the error on.
-    pub(super) fn noticed(&self, error: Error) -> Error {
-        if matches!(error, Error::DeviceLost { .. }) {
-            self.lost.store(true, Ordering::Release);
-        }
-        error
-    }
-
     pub(super) fn unsupported(&self, what: &str, needs: &str) -> Error {
         Error::Unsupported { what: what.into(), needs: needs.into(), device: self.capabilities.name.clone() }
     }
 
     /// Gives a Vulkan object the name that captures and validation messages show.
     pub(super) fn set_name<H: vk::Handle>(&self, handle: H, name: &str) {
-        let Some(debug) = &self.debug else { return };
+        let Some(debug) = self.debug.as_ref().filter(|_| !self.is_lost()) else { return };
         let name = std::ffi::CString::new(name.replace('\0', " ")).unwrap_or_default();
         let info = vk::DebugUtilsObjectNameInfoEXT::default().object_handle(handle).object_name(&name);
         // SAFETY: the handle was just made by this device and the name is NUL-terminated. A failure only
@@ -456,6 +452,7 @@ impl Device {
 impl Device {
     /// After a loss nothing is destroyed: neither the device nor the instance that it would outlive.
     fn forget(&self) {
+        self.drain_retired();
         std::mem::forget(self.instance.clone());
     }
 }
@@ -475,6 +472,9 @@ impl Drop for Device {
         self.drain_retired();
         if let Some(pipelines) = self.pipelines.take() {
             pipelines.destroy(&self.raw);
+        }
+        if let Some(breadcrumbs) = self.breadcrumbs.take() {
+            breadcrumbs.destroy(self);
         }
         if let Some(bindless) = self.bindless.take() {
             bindless.destroy(&self.raw);

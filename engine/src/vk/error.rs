@@ -1,6 +1,10 @@
 //! Errors of the Vulkan floor: only what a caller cannot foresee.
 
+use std::sync::Arc;
+
 use ash::vk;
+
+use super::loss::LossReport;
 
 /// Result of the Vulkan floor.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -55,10 +59,12 @@ pub enum Error {
     #[error(transparent)]
     OutOfMemory(Box<super::pressure::OutOfMemory>),
     /// The device is lost: every handle of it is dead.
-    #[error("the Vulkan device was lost during {during}; create the engine again")]
+    #[error("the Vulkan device was lost during {during} ({last_passes}); create the engine again")]
     DeviceLost {
         /// What the engine was doing.
         during: &'static str,
+        /// What was known when it was lost: the last pass that each queue began and finished, and more.
+        last_passes: Arc<LossReport>,
     },
     /// The window's surface no longer matches its swapchain.
     #[error("the swapchain is out of date")]
@@ -80,7 +86,7 @@ impl Error {
     /// Names the call of a plain Vulkan result, and tells device loss and an outdated swapchain apart.
     pub(crate) fn of(call: &'static str) -> impl Fn(vk::Result) -> Error {
         move |result| match result {
-            vk::Result::ERROR_DEVICE_LOST => Error::DeviceLost { during: call },
+            vk::Result::ERROR_DEVICE_LOST => Error::DeviceLost { during: call, last_passes: Arc::default() },
             vk::Result::ERROR_OUT_OF_DATE_KHR => Error::OutOfDate,
             result => Error::Vulkan { call, result },
         }
@@ -98,6 +104,14 @@ impl Error {
     pub fn out_of_memory(&self) -> Option<&super::pressure::OutOfMemory> {
         match self {
             Error::OutOfMemory(report) => Some(report),
+            _ => None,
+        }
+    }
+
+    /// What is known of the loss of the device, if that is what this is.
+    pub fn loss(&self) -> Option<&Arc<LossReport>> {
+        match self {
+            Error::DeviceLost { last_passes, .. } => Some(last_passes),
             _ => None,
         }
     }

@@ -29,16 +29,21 @@ pub enum Site {
     Bind = 1,
     /// `vkQueueSubmit2`. Fails with out of host memory.
     Submit = 2,
+    /// `vkQueueSubmit2` again: the device is lost, and stays so.
+    Lose = 3,
+    /// `vkQueueBindSparse` again: the device is lost, and stays so.
+    LoseInBind = 4,
 }
 
 impl Site {
     /// All of them.
-    pub const ALL: [Site; 3] = [Site::Allocate, Site::Bind, Site::Submit];
+    pub const ALL: [Site; 5] = [Site::Allocate, Site::Bind, Site::Submit, Site::Lose, Site::LoseInBind];
 
     fn result(self) -> vk::Result {
         match self {
             Site::Allocate | Site::Bind => vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
             Site::Submit => vk::Result::ERROR_OUT_OF_HOST_MEMORY,
+            Site::Lose | Site::LoseInBind => vk::Result::ERROR_DEVICE_LOST,
         }
     }
 }

@@ -129,6 +129,10 @@ pub(super) fn create(
     if capabilities.optional.pageable_memory {
         extensions.push(ext::pageable_device_local_memory::NAME);
     }
+    let mut fault = vk::PhysicalDeviceFaultFeaturesEXT::default().device_fault(true);
+    if capabilities.optional.device_fault {
+        extensions.push(ext::device_fault::NAME);
+    }
     let names: Vec<_> = extensions.iter().map(|n| n.as_ptr()).collect();
     let mut info = vk::DeviceCreateInfo::default()
         .queue_create_infos(&queues)
@@ -142,6 +146,9 @@ pub(super) fn create(
     }
     if capabilities.optional.pageable_memory {
         info = info.push_next(&mut pageable);
+    }
+    if capabilities.optional.device_fault {
+        info = info.push_next(&mut fault);
     }
     // SAFETY: all pointers in `info` are locals that outlive the call; only features that the device
     // reported are enabled.

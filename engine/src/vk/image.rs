@@ -248,6 +248,7 @@ impl Image {
         back: impl FnOnce(vk::Image) -> Result<Backing>,
     ) -> Result<Self> {
         desc.check(device, name)?;
+        device.alive("vkCreateImage")?;
         let mut info = desc.create_info().flags(flags);
         // A reserved image may be written by another queue while it streams.
         let families = device.queue_plan().user_families();

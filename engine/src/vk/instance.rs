@@ -32,6 +32,9 @@ pub struct InstanceOptions {
     pub application: String,
     /// Validation layer policy.
     pub validation: Validation,
+    /// Where the validation layer is on: let it instrument shaders too, and check what they access while they run
+    /// (GPU-assisted validation). Slow; for a run now and then.
+    pub gpu_assisted: bool,
     /// Window system to make surfaces for; `None` is headless and needs no window system at all.
     pub display: Option<RawDisplayHandle>,
     /// Offer `VK_EXT_headless_surface` where present: swapchains without a window system (tests).
@@ -124,7 +127,11 @@ impl Instance {
             .engine_name(c"Vasa")
             .api_version(vk::API_VERSION_1_3);
         let mut messenger = messenger_info(&messages);
-        let enabled = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
+        let mut enabled = vec![vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
+        if options.gpu_assisted {
+            enabled.push(vk::ValidationFeatureEnableEXT::GPU_ASSISTED);
+            enabled.push(vk::ValidationFeatureEnableEXT::GPU_ASSISTED_RESERVE_BINDING_SLOT);
+        }
         let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&enabled);
         let mut info = vk::InstanceCreateInfo::default()
             .application_info(&application)

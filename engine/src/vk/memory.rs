@@ -130,6 +130,7 @@ impl Device {
             let limit = self.capabilities().limits.max_memory_allocation;
             return Err(Error::Limit { what: format!("one allocation for {name}"), asked: bytes, limit });
         }
+        self.alive("vkAllocateMemory")?;
         if self.faults.call(Site::Allocate).is_err() || self.is_past_limit(heap, bytes) {
             return Err(self.out_of_memory(name, bytes, heap));
         }
@@ -184,6 +185,7 @@ impl Device {
     ) -> Result<StaticRange> {
         let first_heap = self.expected_heap(requirements.memory_type_bits, location);
         let refused = || self.out_of_memory(name, requirements.size, first_heap);
+        self.alive("vkAllocateMemory")?;
         if self.faults.call(Site::Allocate).is_err() {
             return Err(refused());
         }
@@ -249,11 +251,20 @@ impl Device {
     }
 
     pub(super) fn free_static(&self, range: StaticRange) {
+        if self.is_lost() {
+            return self.forget_static(range);
+        }
         if let Err(error) = self.allocator().free(range.allocation) {
             log::error!("the static heap refused a range of its own: {error}");
         }
         self.counters.remove_bytes(range.heap, range.bytes);
         self.owners.remove(range.owner, range.bytes);
+    }
+
+    /// The range went with the device that was lost.
+    pub(super) fn forget_static(&self, range: StaticRange) {
+        self.counters.remove_bytes(range.heap, range.bytes);
+        std::mem::forget(range.allocation);
     }
 
     /// The memory type for chunks that back a resource with these allowed types: device-local, ordinary.

@@ -100,6 +100,7 @@ impl Arena {
 
     /// Makes all sets free again. The caller has waited for everything that used them.
     pub(super) fn reset(&self) -> Result<()> {
+        self.device.alive("vkResetDescriptorPool")?;
         let mut inner = self.lock();
         for pool in inner.pools.iter().take(inner.current + 1) {
             // SAFETY: no work in flight uses sets of this pool (the caller's command pool was waited for).
@@ -116,6 +117,7 @@ impl Arena {
         layout: vk::DescriptorSetLayout,
         bindings: &PassBindings<'_>,
     ) -> Result<vk::DescriptorSet> {
+        self.device.alive("vkAllocateDescriptorSets")?;
         let mut inner = self.lock();
         if inner.taken == SETS_A_POOL {
             (inner.current, inner.taken) = (inner.current + 1, 0);

@@ -278,6 +278,7 @@ struct Module<'a> {
 
 impl<'a> Module<'a> {
     fn new(device: &'a Device, shader: &ShaderSource) -> Result<Self> {
+        device.alive("vkCreateShaderModule")?;
         let info = vk::ShaderModuleCreateInfo::default().code(shader.spirv);
         // SAFETY: the code is SPIR-V that naga wrote and validated at build time.
         let raw = unsafe { device.raw.create_shader_module(&info, None) }
@@ -288,7 +289,9 @@ impl<'a> Module<'a> {
 
 impl Drop for Module<'_> {
     fn drop(&mut self) {
-        // SAFETY: pipelines do not need their modules once made.
-        unsafe { self.device.raw.destroy_shader_module(self.raw, None) };
+        if !self.device.is_lost() {
+            // SAFETY: pipelines do not need their modules once made.
+            unsafe { self.device.raw.destroy_shader_module(self.raw, None) };
+        }
     }
 }

@@ -182,6 +182,7 @@ impl Device {
     }
 
     pub(super) fn out_of_memory(&self, name: &str, bytes: u64, heap: u32) -> Error {
+        self.note_pressure();
         let heap_size = self.capabilities().heaps.get(heap as usize).map_or(0, |h| h.bytes);
         let told = self.query_memory_budget().and_then(|all| all.get(heap as usize).copied());
         let budget = told.map_or(heap_size, |(budget, _)| budget);

@@ -29,6 +29,7 @@ impl PassTimer {
     /// # Errors
     /// When the driver has no memory.
     pub fn new(device: &Arc<Device>) -> Result<Self> {
+        device.alive("vkCreateQueryPool")?;
         let info = vk::QueryPoolCreateInfo::default()
             .query_type(vk::QueryType::TIMESTAMP)
             .query_count(MAX_PASSES as u32 * 2);
@@ -45,9 +46,9 @@ impl PassTimer {
         Ok(Self { device: device.clone(), pool, names: Vec::new(), valid_bits, stale: false })
     }
 
-    /// Opens a labelled, timed pass.
+    /// Opens a labelled, timed pass with a breadcrumb ([`CommandEncoder::begin_pass`]).
     pub fn begin(&mut self, encoder: &mut CommandEncoder, name: &'static str) {
-        encoder.begin_label(name);
+        encoder.begin_pass(name);
         if self.valid_bits > 0 && self.names.len() < MAX_PASSES {
             encoder.write_timestamp(self.pool, self.names.len() as u32 * 2);
         }
@@ -59,7 +60,7 @@ impl PassTimer {
             encoder.write_timestamp(self.pool, self.names.len() as u32 * 2 + 1);
             self.names.push(name);
         }
-        encoder.end_label();
+        encoder.end_pass();
     }
 
     /// Passes that were timed since the last [`PassTimer::take`].
@@ -83,6 +84,7 @@ impl PassTimer {
     /// # Errors
     /// When the device is lost.
     pub fn take(&mut self) -> Result<Vec<(&'static str, f64)>> {
+        self.device.alive("vkGetQueryPoolResults")?;
         if std::mem::take(&mut self.stale) {
             // SAFETY: whatever was submitted of that frame is done (the caller waited for its timeline).
             unsafe { self.device.raw.reset_query_pool(self.pool, 0, MAX_PASSES as u32 * 2) };

@@ -80,6 +80,9 @@ impl Device {
     }
 
     pub(super) fn retire(&self, garbage: Garbage) {
+        if self.is_lost() {
+            return self.forget_garbage(garbage);
+        }
         let begun = self.recordings_begun();
         let points = self.settled(&begun);
         self.retire.lock().push_back(Entry { begun, points, garbage });
@@ -90,6 +93,9 @@ impl Device {
     /// # Errors
     /// When the device is lost.
     pub fn collect(&self) -> Result<()> {
+        if self.is_lost() {
+            self.drain_retired();
+        }
         let mut completed: Points = [0; Timeline::ALL.len()];
         for timeline in Timeline::ALL {
             completed[timeline as usize] = self.completed(timeline)?;
@@ -127,14 +133,22 @@ impl Device {
         }
     }
 
-    fn destroy(&self, garbage: Garbage) {
+    /// What a lost device had is gone with it: counted, and no call made.
+    fn forget_garbage(&self, garbage: Garbage) {
         self.counters.destroyed(&garbage);
-        if self.is_lost() {
-            if let Garbage::Allocation(allocation) = garbage {
-                std::mem::forget(allocation);
-            }
-            return;
+        match garbage {
+            Garbage::Memory(_, bytes, heap, owner) => self.forget_memory(heap, bytes, owner),
+            Garbage::Allocation(allocation) => self.forget_static(*allocation),
+            Garbage::Addresses(reservation) => self.release_addresses(reservation),
+            _ => {}
         }
+    }
+
+    fn destroy(&self, garbage: Garbage) {
+        if self.is_lost() {
+            return self.forget_garbage(garbage);
+        }
+        self.counters.destroyed(&garbage);
         let raw = &self.raw;
         // SAFETY: every handle was made by this device, was dropped by its one owner, and the timelines say
         // that no submitted or recorded work uses it.

@@ -32,6 +32,7 @@ impl Sampler {
     /// # Errors
     /// When the driver has no room for another.
     pub fn new(device: &Arc<Device>, name: &str, desc: SamplerDesc) -> Result<Self> {
+        device.alive("vkCreateSampler")?;
         let filter = if desc.linear { vk::Filter::LINEAR } else { vk::Filter::NEAREST };
         let mip = if desc.linear { vk::SamplerMipmapMode::LINEAR } else { vk::SamplerMipmapMode::NEAREST };
         let address =

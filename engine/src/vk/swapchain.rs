@@ -145,6 +145,7 @@ impl Swapchain {
         extent: [u32; 2],
         options: SwapchainOptions,
     ) -> Result<Self> {
+        device.alive("vkCreateSwapchainKHR")?;
         let functions =
             device.swapchain.clone().ok_or_else(|| device.unsupported("a swapchain", "VK_KHR_swapchain"))?;
         if !Arc::ptr_eq(surface.instance(), device.instance()) {
@@ -220,6 +221,7 @@ impl Swapchain {
     /// When the device or the surface is lost, or memory ran out. What the window does is a value.
     pub fn acquire(&mut self) -> Result<Acquired> {
         profiling::scope!("acquire");
+        self.device.alive("vkAcquireNextImageKHR")?;
         if let Some(held) = &self.held {
             if held.sync.submitted().is_some() {
                 self.present()?;
@@ -300,6 +302,7 @@ impl Swapchain {
     /// surface is lost.
     pub fn present(&mut self) -> Result<Presented> {
         profiling::scope!("present");
+        self.device.alive("vkQueuePresentKHR")?;
         let (Some(held), Some(live)) = (&self.held, &self.live) else {
             return Err(Error::Other("present without an acquired image: call acquire first".into()));
         };
@@ -438,6 +441,7 @@ impl Swapchain {
         if self.live.is_none() {
             return Ok(());
         }
+        self.device.alive("vkQueueWaitIdle")?;
         if let Some(held) = self.held.take()
             && held.sync.submitted().is_none()
         {

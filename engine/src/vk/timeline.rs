@@ -136,6 +136,7 @@ impl Device {
     /// # Errors
     /// When the device is lost.
     pub fn completed(&self, timeline: Timeline) -> Result<u64> {
+        self.alive("vkGetSemaphoreCounterValue")?;
         // SAFETY: the semaphore lives as long as the device.
         unsafe { self.raw.get_semaphore_counter_value(self.timelines[timeline as usize].raw) }
             .map_err(|r| self.noticed(Error::of("vkGetSemaphoreCounterValue")(r)))
@@ -154,6 +155,7 @@ impl Device {
     /// # Errors
     /// When the device is lost, or after 30 seconds (a hang).
     pub fn wait(&self, points: &[Point]) -> Result<()> {
+        self.alive("vkWaitSemaphores")?;
         let waiting: Vec<_> = points.iter().filter(|p| p.value > 0).collect();
         if waiting.is_empty() {
             return Ok(());
@@ -171,8 +173,8 @@ impl Device {
     /// # Errors
     /// When the device is lost.
     pub fn wait_idle(&self) -> Result<()> {
-        self.wait(&Timeline::ALL.map(|t| self.submitted(t)))?;
-        self.collect()
+        let waited = self.wait(&Timeline::ALL.map(|t| self.submitted(t)));
+        self.collect().and(waited)
     }
 
     /// The raw timeline semaphore, for submissions of an application's own.
@@ -304,7 +306,9 @@ impl Device {
             .queue(timeline)
             .filter(|_| timeline != Timeline::Bind)
             .ok_or(Error::Vulkan { call: "vkQueueSubmit2", result: vk::Result::ERROR_FEATURE_NOT_PRESENT })?;
+        self.alive("vkQueueSubmit2")?;
         self.faults.call(Site::Submit).map_err(Error::of("vkQueueSubmit2"))?;
+        self.lose_on_purpose(Site::Lose, "vkQueueSubmit2")?;
         let infos: Vec<_> =
             commands.iter().map(|c| vk::CommandBufferSubmitInfo::default().command_buffer(*c)).collect();
         let own = waits.iter().filter(|p| p.value > 0).map(|p| self.semaphore_info(*p));

@@ -19,6 +19,7 @@ mod growth;
 mod injected_faults;
 mod lifetime;
 mod limits;
+mod loss;
 mod ordering;
 mod paged_buffers;
 mod pipelines;

@@ -4,6 +4,7 @@ mod devices;
 mod engine;
 mod growing;
 mod images;
+mod loss;
 mod masks;
 mod queues;
 mod selection;

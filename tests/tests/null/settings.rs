@@ -12,7 +12,13 @@ fn unset_empty_and_zero_mean_no() {
 
 #[test]
 fn every_variable_is_read() {
-    let all = Settings::read(|name| Some(if name == "VASA_DEVICE" { "llvmpipe" } else { "1" }.into()));
+    let value = |name: &str| match name {
+        "VASA_DEVICE" => "llvmpipe",
+        "VASA_VALIDATE" => "gpu",
+        _ => "1",
+    };
+    let all = Settings::read(|name| Some(value(name).into()));
+    assert!(all.gpu_assisted && all.instance().gpu_assisted);
     assert!(all.require_driver && all.no_skips && all.fallback);
     assert_eq!(all.device.as_deref(), Some("llvmpipe"));
     assert_eq!(all.instance().validation, vasa::vk::Validation::Required);

@@ -26,7 +26,7 @@ use vasa::streaming::{GroundDesc, GroundLook, GroundPlane, StreamedGround};
 
 use super::Scene;
 use crate::cli::ResidencyArgs;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::knobs::Settings;
 use crate::output::Output;
 use crate::pages;
@@ -76,7 +76,7 @@ impl Scene for ResidencyScene {
             beyond: colours::DEEP,
         };
         let source = Arc::new(IslandSource::new(self.seed, settings.sun_azimuth));
-        let ground = StreamedGround::new(engine.sparse(), &desc, source).map_err(Failure::failed)?;
+        let ground = StreamedGround::new(engine.sparse(), &desc, source)?;
         engine.set_ground(Some(ground));
         progress.share(1.0);
         Ok(())

@@ -55,6 +55,7 @@ pub(super) fn compile(declaration: &Declaration) -> Compiled {
                     compiled.waits.push(Wait { submission, stages: 1 << 16 });
                 }
                 compiled.submissions.push(Submission {
+                    external: 0,
                     queue: pass.queue,
                     passes: place..place + 1,
                     barriers_after: 0..0,

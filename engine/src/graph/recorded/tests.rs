@@ -28,7 +28,9 @@ fn any_access() -> impl Strategy<Value = Access> {
 
 fn any_state() -> impl Strategy<Value = ImportState> {
     let after = (any::<u64>(), any::<u64>(), any::<i32>(), any_queue()).prop_map(
-        |(stages, accesses, layout, queue)| ImportState::After(LeftState { stages, accesses, layout, queue }),
+        |(stages, accesses, layout, queue)| {
+            ImportState::After(LeftState { stages, accesses, layout, queue, beside: 0 })
+        },
     );
     prop_oneof![Just(ImportState::Undefined), after]
 }

@@ -83,6 +83,38 @@ pub(super) unsafe extern "system" fn destroy_device(
     inner.destroy(device);
 }
 
+/// One invalid write, for devices that are lost.
+pub(super) unsafe extern "system" fn get_device_fault_info_ext(
+    device: vk::Device,
+    counts: *mut vk::DeviceFaultCountsEXT<'_>,
+    info: *mut vk::DeviceFaultInfoEXT<'_>,
+) -> vk::Result {
+    let (_, mut inner) = enter(device, "vkGetDeviceFaultInfoEXT");
+    if !inner.lost.contains(&device.as_raw()) {
+        inner.error("the device is not lost".to_owned());
+    }
+    // SAFETY: the caller's own structs; `info` is null where only counts are asked for, and else has room for them.
+    unsafe {
+        if let Some(info) = info.as_mut() {
+            let text = c"nothing was executed";
+            for (place, byte) in info.description.iter_mut().zip(text.to_bytes_with_nul()) {
+                *place = *byte as std::ffi::c_char;
+            }
+            if (*counts).address_info_count > 0 {
+                let address = vk::DeviceFaultAddressInfoEXT::default()
+                    .address_type(vk::DeviceFaultAddressTypeEXT::WRITE_INVALID)
+                    .reported_address(0x1234_0000)
+                    .address_precision(4096);
+                info.p_address_infos.write(address);
+            }
+        }
+        (*counts).address_info_count = 1;
+        (*counts).vendor_info_count = 0;
+        (*counts).vendor_binary_size = 0;
+    }
+    vk::Result::SUCCESS
+}
+
 fn queue_of(device: vk::Device, call: &'static str, family: u32, index: u32) -> vk::Queue {
     let (_, mut inner) = enter(device, call);
     let found = match inner.data(device) {

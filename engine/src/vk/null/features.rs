@@ -132,6 +132,10 @@ pub(super) unsafe extern "system" fn get_physical_device_features2(
             vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_1_FEATURES => answer!(item, device.features11),
             vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_2_FEATURES => answer!(item, device.features12),
             vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_3_FEATURES => answer!(item, device.features13),
+            vk::StructureType::PHYSICAL_DEVICE_FAULT_FEATURES_EXT => {
+                let has = device.extensions.contains(&ash::ext::device_fault::NAME);
+                answer!(item, vk::PhysicalDeviceFaultFeaturesEXT::default().device_fault(has));
+            }
             _ => {}
         }
     }

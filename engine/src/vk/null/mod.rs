@@ -104,6 +104,11 @@ impl NullDriver {
         self.state.lock().calls.get(name).copied().unwrap_or(0)
     }
 
+    /// Calls that reached a device after it was lost, by their Vulkan names, in order.
+    pub fn calls_after_loss(&self) -> Vec<&'static str> {
+        self.state.lock().after_loss.clone()
+    }
+
     /// Every sparse bind, in order.
     pub fn binds(&self) -> Vec<BindRecord> {
         self.state.lock().binds.clone()

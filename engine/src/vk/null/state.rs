@@ -166,6 +166,8 @@ pub(super) struct Inner {
     pub current: &'static str,
     pub live: BTreeMap<u64, Object>,
     pub calls: BTreeMap<&'static str, u64>,
+    /// Calls that reached a lost device, in order.
+    pub after_loss: Vec<&'static str>,
     pub errors: Vec<String>,
     pub binds: Vec<BindRecord>,
     pub faults: Vec<(Fault, u64)>,
@@ -229,6 +231,9 @@ pub(super) fn enter<H: Handle>(
     let dispatch = unsafe { &*std::ptr::with_exposed_provenance::<Dispatch>(raw as usize) };
     let mut inner = dispatch.state.lock();
     inner.count(call);
+    if inner.lost.contains(&raw) || inner.lost.contains(&dispatch.device) {
+        inner.after_loss.push(call);
+    }
     if !inner.live.contains_key(&raw) {
         inner.error(format!("{:?} {raw:#x} is used after it was destroyed", H::TYPE));
     }

@@ -52,6 +52,7 @@ table! {
     "vkGetPhysicalDeviceProperties2" PFN_vkGetPhysicalDeviceProperties2 => features::get_physical_device_properties2;
     "vkCreateDevice" PFN_vkCreateDevice => device::create_device;
     "vkDestroyDevice" PFN_vkDestroyDevice => device::destroy_device;
+    "vkGetDeviceFaultInfoEXT" PFN_vkGetDeviceFaultInfoEXT => device::get_device_fault_info_ext;
     "vkGetDeviceQueue" PFN_vkGetDeviceQueue => device::get_device_queue;
     "vkGetDeviceQueue2" PFN_vkGetDeviceQueue2 => device::get_device_queue2;
     "vkAllocateMemory" PFN_vkAllocateMemory => memory::allocate_memory;
