@@ -14,25 +14,24 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ash::vk::{
-    AccessFlags2, BufferUsageFlags, ImageAspectFlags, ImageLayout, ImageView, PipelineStageFlags2,
-};
+use ash::vk::{AccessFlags2, BufferUsageFlags, ImageView, PipelineStageFlags2};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::graph::{FrameGraph, GraphOptions};
 use crate::inspect::{DeviceStats, GpuSceneStats, MemoryStats, ObjectStats, PassTimes, Stats};
 use crate::memory::{
     BudgetSource, DeviceBudget, ResidencyKnobs, ResidencyManager, Resident, ResidentId, UploadRing,
 };
-use crate::pressure::{Parts, Pressure};
-use crate::render::{Culled, FrameTarget, RenderOptions, Renderer, View, World};
+use crate::pressure::Pressure;
+use crate::render::{Culled, RenderOptions, Renderer, View};
 use crate::scene::Scene;
-use crate::sparse::{Flushed, SparseKnobs, SparseMemory};
+use crate::sparse::{SparseKnobs, SparseMemory};
 use crate::streaming::StreamedGround;
 use crate::vk::swapchain::{Acquired, AcquiredImage, Swapchain};
 use crate::vk::timeline::PresentSync;
 use crate::vk::{
-    self, Buffer, CommandBuffer, CommandEncoder, CommandPool, Device, DeviceOptions, Instance,
-    InstanceOptions, Location, PassTimer, Point, Timeline,
+    Buffer, CommandEncoder, CommandPool, Device, DeviceOptions, Instance, InstanceOptions, Location, Point,
+    Timeline,
 };
 
 /// How to make an [`Engine`].
@@ -92,12 +91,6 @@ pub struct PresentTarget<'a> {
     pub overlay: Option<&'a mut Overlay<'a>>,
 }
 
-struct FrameSlot {
-    pool: CommandPool,
-    timer: PassTimer,
-    used: bool,
-}
-
 /// What the last call of [`Engine::render`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameReport {
@@ -112,21 +105,19 @@ pub struct FrameReport {
 /// Device, reserved memory, scene and renderer.
 pub struct Engine {
     // Dropped in this order; the device goes with the last handle.
-    frames: Vec<FrameSlot>,
-    renderer: Renderer,
-    scene: Scene,
-    ground: Option<StreamedGround>,
-    uploads: UploadRing,
+    pub(crate) graph: FrameGraph,
+    pub(crate) renderer: Renderer,
+    pub(crate) scene: Scene,
+    pub(crate) ground: Option<StreamedGround>,
+    pub(crate) uploads: UploadRing,
     readback: Option<Buffer>,
-    sparse: SparseMemory,
-    device: Arc<Device>,
-    pressure: Pressure,
-    frame: u64,
-    passes: PassTimes,
-    culled: Culled,
-    created: VecDeque<u64>,
-    /// The last bind that no submission has waited for yet.
-    bound: Option<Point>,
+    pub(crate) sparse: SparseMemory,
+    pub(crate) device: Arc<Device>,
+    pub(crate) pressure: Pressure,
+    pub(crate) frame: u64,
+    pub(crate) passes: PassTimes,
+    pub(crate) culled: Culled,
+    pub(crate) created: VecDeque<u64>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -170,15 +161,8 @@ impl Engine {
     ) -> Result<Self> {
         let frames_in_flight = frames_in_flight.clamp(1, 3);
         let sparse = SparseMemory::new(&device, sparse);
-        let frames = (0..frames_in_flight).map(|_| {
-            Ok(FrameSlot {
-                pool: CommandPool::new(&device, Timeline::Graphics)?,
-                timer: PassTimer::new(&device)?,
-                used: false,
-            })
-        });
         Ok(Self {
-            frames: frames.collect::<vk::Result<_>>()?,
+            graph: FrameGraph::new(&device, frames_in_flight, GraphOptions::default())?,
             renderer: Renderer::new(&device, render, frames_in_flight)?,
             scene: Scene::new(&device, &sparse)?,
             ground: None,
@@ -191,7 +175,6 @@ impl Engine {
             passes: PassTimes::default(),
             culled: Culled::default(),
             created: VecDeque::new(),
-            bound: None,
         })
     }
 
@@ -230,6 +213,16 @@ impl Engine {
         self.ground = ground;
     }
 
+    /// The frame graph.
+    pub fn graph(&self) -> &FrameGraph {
+        &self.graph
+    }
+
+    /// The frame graph, to change how frames are compiled or to look at the last one.
+    pub fn graph_mut(&mut self) -> &mut FrameGraph {
+        &mut self.graph
+    }
+
     /// The renderer.
     pub fn renderer(&self) -> &Renderer {
         &self.renderer
@@ -260,173 +253,6 @@ impl Engine {
         self.frame
     }
 
-    /// Draws the scene into the output image of that size and, with `present`, into a swapchain image too.
-    ///
-    /// # Errors
-    /// When the device has no memory (scene and engine keep working) or is lost.
-    pub fn render(
-        &mut self,
-        view: &View,
-        extent: [u32; 2],
-        present: Option<PresentTarget<'_>>,
-    ) -> Result<FrameReport> {
-        profiling::scope!("Engine::render");
-        let place = (self.frame % self.frames.len() as u64) as usize;
-        let slot = &mut self.frames[place];
-        // Waits for the frame that was in this place before.
-        slot.pool.reset()?;
-        if slot.used {
-            self.passes.add(&slot.timer.take()?);
-            self.culled = self.renderer.culled(place);
-        }
-        self.device.collect()?;
-        let (frame, seconds) = (self.frame, view.time);
-        self.with_parts(extent, |pressure, parts| pressure.begin_frame(frame, seconds, parts))?;
-
-        let submitted = self.submit_frame(view, extent, present, place);
-        let slot = &mut self.frames[place];
-        slot.used = true;
-        match &submitted {
-            Ok((_, Ok(()))) => {}
-            // Not all of the timed passes were submitted.
-            Ok((_, Err(_))) => slot.timer.discard(),
-            Err(_) => {
-                slot.timer.discard();
-                self.keep_unsubmitted();
-            }
-        }
-        let (report, drawn) = submitted?;
-        self.sparse.end_frame();
-        self.remember_created();
-        self.frame += 1;
-        drawn.map(|()| report)
-    }
-
-    /// Brings the scene up to date and draws it. The outer error: nothing was submitted. The inner one: the scene's
-    /// update was, but the frame could not be drawn.
-    fn submit_frame(
-        &mut self,
-        view: &View,
-        extent: [u32; 2],
-        present: Option<PresentTarget<'_>>,
-        place: usize,
-    ) -> Result<(FrameReport, Result<()>)> {
-        let flushed = loop {
-            match self.update_memory(view, extent) {
-                Err(error) if self.give_up_for(&error, extent)? => self.keep_unsubmitted(),
-                flushed => break flushed?,
-            }
-        };
-        // Kept until something that waits for it is submitted.
-        self.bound = flushed.wait.or(self.bound);
-        let slot = &mut self.frames[place];
-        // Two recordings: the scene's update is submitted even when the frame cannot be drawn, so that the
-        // buffers stay what the host thinks they are.
-        let mut update = slot.pool.begin("SceneUpdate")?;
-        slot.timer.begin(&mut update, "SceneUpdate");
-        self.scene.record(&mut update)?;
-        slot.timer.end(&mut update, "SceneUpdate");
-        if let Some(ground) = &mut self.ground {
-            ground.image_mut().fill(&mut self.uploads);
-            slot.timer.begin(&mut update, "StreamTiles");
-            ground.image_mut().record(&mut update)?;
-            slot.timer.end(&mut update, "StreamTiles");
-        }
-        let mut commands = vec![update.finish()?];
-        let passes = self.frames[place].timer.passes();
-        let recorded = loop {
-            match self.record_frame(view, extent, place) {
-                Err(error) if self.give_up_for(&error, extent)? => self.frames[place].timer.rewind(passes),
-                recorded => break recorded.and_then(|encoder| self.finish_frame(encoder, present)),
-            }
-        };
-        let (sync, drawn) = match recorded {
-            Ok((frame, sync)) => {
-                commands.push(frame);
-                (sync, Ok(()))
-            }
-            Err(error) => (PresentSync::default(), Err(error)),
-        };
-        let waits: Vec<Point> = self.bound.into_iter().collect();
-        let done = self.device.submit_with_present(Timeline::Graphics, commands, &waits, sync)?;
-        self.bound = None;
-        self.scene.declare_uses(done);
-        self.scene.submitted();
-        if let Some(ground) = &mut self.ground {
-            ground.image_mut().submitted();
-            ground.image().declare_uses(&self.sparse, done);
-        }
-        self.uploads.finish(done);
-        Ok((FrameReport { frame: self.frame, done, waited: flushed.waits }, drawn))
-    }
-
-    fn keep_unsubmitted(&mut self) {
-        self.scene.keep_unsubmitted();
-        if let Some(ground) = &mut self.ground {
-            ground.image_mut().keep_unsubmitted();
-        }
-    }
-
-    fn with_parts<T>(&mut self, extent: [u32; 2], run: impl FnOnce(&mut Pressure, &mut Parts<'_>) -> T) -> T {
-        let Self { sparse, ground, renderer, pressure, .. } = self;
-        run(pressure, &mut Parts { sparse, ground: ground.as_mut(), renderer, extent })
-    }
-
-    /// Where an allocation was refused: gives something up, and says whether it should be tried again.
-    fn give_up_for(&mut self, error: &Error, extent: [u32; 2]) -> Result<bool> {
-        if error.out_of_memory().is_none() {
-            return Ok(false);
-        }
-        let frame = self.frame;
-        Ok(self.with_parts(extent, |pressure, parts| pressure.refused(frame, parts))?)
-    }
-
-    /// Brings scene and reserved memory up to date.
-    fn update_memory(&mut self, view: &View, extent: [u32; 2]) -> Result<Flushed> {
-        self.scene.prepare(&view.camera, &mut self.uploads, self.frame)?;
-        self.flush(view, extent)
-    }
-
-    /// Executes the frame's binds. A ground whose tiles are refused is drawn with those that it has; buffers of the scene
-    /// cannot do without.
-    fn flush(&mut self, view: &View, extent: [u32; 2]) -> Result<Flushed> {
-        let Some(ground) = &mut self.ground else { return Ok(self.sparse.flush(None)?) };
-        ground.plan(&view.camera, self.renderer.quality().drawn_extent(extent));
-        let scene_needs_it = self.scene.needs_flush(&self.sparse);
-        match self.sparse.flush(None) {
-            Ok(flushed) => {
-                ground.image_mut().bound();
-                Ok(flushed)
-            }
-            Err(error) => {
-                ground.image_mut().refused();
-                if scene_needs_it { Err(error.into()) } else { Ok(Flushed::default()) }
-            }
-        }
-    }
-
-    fn record_frame(&mut self, view: &View, extent: [u32; 2], place: usize) -> Result<CommandEncoder> {
-        let slot = &mut self.frames[place];
-        let mut encoder = slot.pool.begin("Frame")?;
-        let target = FrameTarget { extent, frame: self.frame, place };
-        let world = World { scene: &self.scene, ground: self.ground.as_ref() };
-        self.renderer.record(&mut encoder, &mut slot.timer, world, view, target, &mut self.uploads)?;
-        Ok(encoder)
-    }
-
-    fn finish_frame(
-        &self,
-        mut encoder: CommandEncoder,
-        present: Option<PresentTarget<'_>>,
-    ) -> Result<(CommandBuffer, PresentSync)> {
-        let mut sync = PresentSync::default();
-        if let (Some(target), Some(output)) = (present, self.renderer.output()) {
-            sync = target.sync.clone();
-            record_present(&mut encoder, (output.raw(), output.desc().extent), target);
-        }
-        Ok((encoder.finish()?, sync))
-    }
-
     /// Draws the scene into the next image of a swapchain and presents it. `None` when there is nothing to draw
     /// into now: the window is minimised, or was resized (give its size to [`Swapchain::resize`] first).
     ///
@@ -444,13 +270,6 @@ impl Engine {
         let report = self.render(view, extent, Some(target))?;
         swapchain.present()?;
         Ok(Some(report))
-    }
-
-    fn remember_created(&mut self) {
-        self.created.push_back(self.device.object_counts().created);
-        if self.created.len() > 101 {
-            self.created.pop_front();
-        }
     }
 
     /// Reads the last frame: RGBA, 8 bits a channel, rows from the top, no padding. Empty before the first.
@@ -489,13 +308,11 @@ impl Engine {
     /// When the device is lost.
     pub fn wait_idle(&mut self) -> Result<()> {
         self.device.wait_idle()?;
-        let count = self.frames.len() as u64;
-        for back in (1..=count.min(self.frame)).rev() {
-            let place = ((self.frame - back) % count) as usize;
-            let slot = &mut self.frames[place];
-            if std::mem::take(&mut slot.used) {
-                self.passes.add(&slot.timer.take()?);
-                self.culled = self.renderer.culled(place);
+        let oldest = self.graph.place();
+        for (back, times) in self.graph.wait_for_all()?.into_iter().enumerate() {
+            if !times.is_empty() {
+                self.passes.add(&times);
+                self.culled = self.renderer.culled((oldest + back) % self.graph.frames_in_flight());
             }
         }
         Ok(())
@@ -505,6 +322,7 @@ impl Engine {
     pub fn stats(&self) -> Stats {
         let objects = self.device.object_counts();
         let memory = &self.pressure.manager;
+        let graph = self.graph.stats();
         let gpu = self.scene.gpu();
         let terrain = self.scene.terrain();
         let first = self.created.front().copied().unwrap_or(objects.created);
@@ -512,12 +330,16 @@ impl Engine {
             device: DeviceStats::of(&self.device),
             gpu_ms: self.passes.summary(),
             sparse: self.sparse.stats(),
+            graph,
             memory: MemoryStats {
                 budget_bytes: memory.state().budget,
                 margin_bytes: memory.state().margin,
                 heap_usage_bytes: memory.state().usage,
                 usage_bytes: objects.memory_bytes,
                 peak_usage_bytes: objects.peak_memory_bytes,
+                transient_bytes: Some(graph.transient_bytes),
+                transient_bound_bytes: Some(graph.transient_bound_bytes),
+                transient_unaliased_bytes: Some(graph.transient_unaliased_bytes),
                 degrade_level: Some(memory.ladder().level()),
                 degrade_level_max: Some(memory.ladder().level_max()),
                 degrade_reason: memory.steps().next_back().map(ToString::to_string),
@@ -556,34 +378,4 @@ impl Drop for Engine {
             log::warn!("the engine was dropped while the device did not answer: {error}");
         }
     }
-}
-
-/// Copies the output into the swapchain image, lets the overlay draw, and leaves it ready to present.
-fn record_present(
-    encoder: &mut CommandEncoder,
-    output: (ash::vk::Image, [u32; 2]),
-    target: PresentTarget<'_>,
-) {
-    let colour = ImageAspectFlags::COLOR;
-    let copy = (PipelineStageFlags2::ALL_TRANSFER, AccessFlags2::TRANSFER_WRITE);
-    let draw = (
-        PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT,
-        AccessFlags2::COLOR_ATTACHMENT_READ | AccessFlags2::COLOR_ATTACHMENT_WRITE,
-    );
-    // Ordered after the acquire, whose semaphore is waited for at this stage.
-    let acquired = (
-        PipelineStageFlags2::ALL_TRANSFER | PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT,
-        AccessFlags2::NONE,
-    );
-    let to_copy = (ImageLayout::UNDEFINED, ImageLayout::TRANSFER_DST_OPTIMAL);
-    encoder.image_barrier(target.image, colour, to_copy, acquired, copy);
-    encoder.blit(output, (target.image, target.extent));
-    let to_draw = (ImageLayout::TRANSFER_DST_OPTIMAL, ImageLayout::COLOR_ATTACHMENT_OPTIMAL);
-    encoder.image_barrier(target.image, colour, to_draw, copy, draw);
-    if let Some(overlay) = target.overlay {
-        overlay(encoder, target.view, target.extent);
-    }
-    let to_present = (ImageLayout::COLOR_ATTACHMENT_OPTIMAL, ImageLayout::PRESENT_SRC_KHR);
-    let done = (PipelineStageFlags2::NONE, AccessFlags2::NONE);
-    encoder.image_barrier(target.image, colour, to_present, draw, done);
 }

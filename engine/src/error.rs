@@ -1,6 +1,6 @@
 //! What can go wrong with an engine.
 
-use crate::{render, scene, sparse, streaming, vk};
+use crate::{graph, render, scene, sparse, streaming, vk};
 
 /// Result of the engine.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -25,6 +25,18 @@ pub enum Error {
     /// Rendering.
     #[error(transparent)]
     Render(#[from] render::Error),
+    /// The frame graph.
+    #[error(transparent)]
+    Graph(graph::Error),
+}
+
+impl From<graph::Error> for Error {
+    fn from(error: graph::Error) -> Self {
+        match error {
+            graph::Error::Vulkan(error) => Self::Vulkan(error),
+            other => Self::Graph(other),
+        }
+    }
 }
 
 impl Error {
@@ -36,6 +48,7 @@ impl Error {
             Self::Scene(error) => error.out_of_memory(),
             Self::Streaming(error) => error.out_of_memory(),
             Self::Render(error) => error.out_of_memory(),
+            Self::Graph(_) => None,
         }
     }
 }

@@ -10,6 +10,7 @@
 
 mod engine;
 mod error;
+mod frame;
 pub mod graph;
 pub mod inspect;
 pub mod memory;

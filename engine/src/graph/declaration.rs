@@ -238,3 +238,35 @@ pub struct Declaration {
     #[serde(skip)]
     pub(super) mistake: Option<GraphError>,
 }
+
+impl Declaration {
+    /// What a pass touches.
+    pub fn uses_of(&self, pass: PassId) -> &[Use] {
+        let range = self.passes.get(pass.0 as usize).map(|pass| pass.uses.clone()).unwrap_or_default();
+        self.uses.get(range.start as usize..range.end as usize).unwrap_or_default()
+    }
+
+    /// That a pass asks for a resource that it did not declare, or after its last use.
+    pub(super) fn undeclared(&self, pass: PassId, handle: super::Handle) -> GraphError {
+        let name = |pass: PassId| {
+            self.passes
+                .get(pass.0 as usize)
+                .map_or_else(|| format!("{}", pass.0), |pass| pass.name.to_string())
+        };
+        let id = handle.resource();
+        let Some(resource) = self.resources.get(id.0 as usize).filter(|_| handle.declaration == self.serial)
+        else {
+            return GraphError::OtherFrame { pass: name(pass), resource: id.0 };
+        };
+        let is_transient = matches!(resource.origin, Origin::Transient { .. });
+        let users = (0..self.passes.len() as u32).map(PassId);
+        let last = users.filter(|pass| self.uses_of(*pass).iter().any(|usage| usage.resource == id)).last();
+        match last.filter(|last| is_transient && *last < pass) {
+            Some(last) => {
+                let (pass, last) = (name(pass), name(last));
+                GraphError::PastLastUse { pass, resource: resource.name.to_string(), last }
+            }
+            None => GraphError::Undeclared { pass: name(pass), resource: resource.name.to_string() },
+        }
+    }
+}

@@ -23,6 +23,7 @@ mod declare;
 mod error;
 mod handle;
 mod lifetime;
+mod lower;
 mod order;
 mod sync;
 #[cfg(test)]
@@ -34,6 +35,10 @@ pub mod recorded;
 
 pub use compile::{CompileStats, Compiler, Options, Order, Queues};
 pub use error::GraphError;
+pub use lower::{
+    Done, Error, Frame, FrameGraph, GraphOptions, GraphStats, PassBuilder, PassContext, PassError,
+    PassResources, Ready, Recorded, Result,
+};
 
 pub use access::{Access, ShaderStages};
 pub use compiled::{

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::graph::GraphStats;
 use crate::sparse::SparseStats;
 use crate::streaming::ResidencyStats;
 use crate::vk::capabilities::DeviceType;
@@ -99,7 +100,7 @@ pub struct MemoryStats {
     pub usage_bytes: u64,
     /// Largest `usage_bytes` so far.
     pub peak_usage_bytes: u64,
-    /// Memory of one frame's transient resources; there is no frame graph yet.
+    /// Memory of one frame's transient resources.
     pub transient_bytes: Option<u64>,
     /// Its lower bound.
     pub transient_bound_bytes: Option<u64>,
@@ -156,6 +157,8 @@ pub struct Stats {
     pub gpu_ms: BTreeMap<String, PassMilliseconds>,
     /// Reserved resources.
     pub sparse: SparseStats,
+    /// The frame graph's last frame.
+    pub graph: GraphStats,
     /// Memory.
     pub memory: MemoryStats,
     /// The GPU scene.

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use ash::vk::{
-    AccessFlags2 as Access, CullModeFlags, ImageAspectFlags, ImageLayout, PipelineStageFlags2 as Stage,
-    SampleCountFlags,
-};
+use ash::vk::{CullModeFlags, SampleCountFlags};
 
-use super::culling::Culling;
+use super::culling::{Culling, DrawList};
 use super::ground::GroundPlaneDraw;
 use super::renderer::World;
-use super::targets::{COLOUR_FORMAT, DEPTH_FORMAT, Targets};
+use super::targets::{COLOUR_FORMAT, DEPTH_FORMAT};
+use crate::graph::{Access, Frame, ImageHandle, ImageInfo, Queue, ShaderStages};
+use crate::scene::SceneBuffers;
+use crate::streaming::StreamedImages;
 use crate::vk::layout::gpu_struct;
 use crate::vk::{
     Buffer, ColourTarget, CommandEncoder, DepthTarget, Device, GraphicsDesc, GraphicsPipeline, Load,
@@ -25,8 +25,19 @@ gpu_struct! {
     }
 }
 
+/// What the base pass draws, and the resources of the frame that it reads for it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Drawn<'f> {
+    pub(super) world: World<'f>,
+    pub(super) buffers: SceneBuffers,
+    pub(super) culling: &'f Culling,
+    pub(super) list: DrawList,
+    pub(super) ground: Option<StreamedImages>,
+}
+
 #[derive(Debug)]
 pub(super) struct BasePass {
+    samples: SampleCountFlags,
     base: GraphicsPipeline,
     sky: GraphicsPipeline,
     ground: GroundPlaneDraw,
@@ -52,6 +63,7 @@ impl BasePass {
         };
         let desc = SamplerDesc { linear: true, repeat: true, anisotropy: anisotropy as f32 };
         Ok(Self {
+            samples,
             sampler: Sampler::new(device, "Trilinear", desc)?,
             ground: GroundPlaneDraw::new(device, samples)?,
             base: pipeline(
@@ -73,49 +85,71 @@ impl BasePass {
         })
     }
 
-    pub(super) fn record(
+    /// Declares the pass; returns linear light.
+    pub(super) fn declare<'f>(
+        &'f self,
+        frame: &mut Frame<'_, 'f>,
+        drawn: Drawn<'f>,
+        frames: &'f Buffer,
+        extent: [u32; 2],
+    ) -> ImageHandle {
+        let push = BasePush { frame_index: frame.place() as u32 };
+        let several = self.samples != SampleCountFlags::TYPE_1;
+        let info = ImageInfo::new_2d(COLOUR_FORMAT, extent);
+        let mut colour = frame.image("Colour", info);
+        // Linear light of each sample; where there is one a pixel, nothing.
+        let mut samples = several.then(|| frame.image("Colour.Samples", info.with_samples(self.samples)));
+        let depth = ImageInfo::new_2d(DEPTH_FORMAT, extent).with_samples(self.samples);
+        let mut depth = frame.image("Depth", depth);
+        let Drawn { world, buffers, list, ground, .. } = drawn;
+        let draws = Access::StorageRead(ShaderStages::DRAW);
+        let mut pass = frame
+            .pass("BasePass", Queue::Graphics)
+            .read_all([buffers.primitives, buffers.instances, buffers.payloads, buffers.vertices], draws)
+            .read(buffers.indices, Access::Index)
+            .read_all([list.commands, list.counters], Access::Indirect)
+            .read_all(
+                ground.into_iter().flat_map(|images| [images.image, images.map]),
+                Access::Sampled(ShaderStages::DRAW),
+            )
+            .write(&mut colour, Access::ColourAttachment)
+            .write(&mut depth, Access::DepthAttachment);
+        if let Some(samples) = &mut samples {
+            pass = pass.write(samples, Access::ColourAttachment);
+        }
+        pass.record(move |pass| {
+            let (encoder, resources) = pass.split();
+            let (view, load) = (resources.image(colour)?.view(), Load::Clear([0.0; 4]));
+            let target = match samples {
+                Some(samples) => {
+                    ColourTarget { view: resources.image(samples)?.view(), load, resolve: Some(view) }
+                }
+                None => ColourTarget { view, load, resolve: None },
+            };
+            let depth = DepthTarget {
+                view: resources.image(depth)?.view(),
+                is_cleared: true,
+                is_written: true,
+                is_kept: false,
+                resolve: None,
+            };
+            encoder.begin_rendering(extent, &[target], Some(depth));
+            self.draw(encoder, world, drawn.culling, frames, &push);
+            encoder.end_rendering();
+            Ok(())
+        });
+        colour
+    }
+
+    fn draw(
         &self,
         encoder: &mut CommandEncoder,
-        targets: &Targets,
         world: World<'_>,
         culling: &Culling,
         frames: &Buffer,
         push: &BasePush,
     ) {
         let World { scene, ground } = world;
-        // The frame before may still read or write what is drawn over: its contents are discarded.
-        let colour_before =
-            (Stage::FRAGMENT_SHADER | Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
-        let colour_write = (Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
-        let layouts = (ImageLayout::UNDEFINED, ImageLayout::COLOR_ATTACHMENT_OPTIMAL);
-        for image in [Some(&targets.colour), targets.samples.as_ref()].into_iter().flatten() {
-            encoder.image_barrier(image.raw(), ImageAspectFlags::COLOR, layouts, colour_before, colour_write);
-        }
-        let tests = Stage::EARLY_FRAGMENT_TESTS | Stage::LATE_FRAGMENT_TESTS;
-        let depth_access = Access::DEPTH_STENCIL_ATTACHMENT_READ | Access::DEPTH_STENCIL_ATTACHMENT_WRITE;
-        encoder.image_barrier(
-            targets.depth.raw(),
-            ImageAspectFlags::DEPTH,
-            (ImageLayout::UNDEFINED, ImageLayout::DEPTH_ATTACHMENT_OPTIMAL),
-            (tests, Access::DEPTH_STENCIL_ATTACHMENT_WRITE),
-            (tests, depth_access),
-        );
-        let target = match &targets.samples {
-            Some(samples) => ColourTarget {
-                view: samples.view(),
-                load: Load::Clear([0.0; 4]),
-                resolve: Some(targets.colour.view()),
-            },
-            None => ColourTarget { view: targets.colour.view(), load: Load::Clear([0.0; 4]), resolve: None },
-        };
-        let depth = DepthTarget {
-            view: targets.depth.view(),
-            is_cleared: true,
-            is_written: true,
-            is_kept: false,
-            resolve: None,
-        };
-        encoder.begin_rendering(targets.extent, &[target], Some(depth));
         let gpu = scene.gpu();
         let mut buffers = vec![
             (0, frames),
@@ -152,6 +186,5 @@ impl BasePass {
         if encoder.bind_graphics(&self.sky, &bindings, push) {
             encoder.draw(3, 1);
         }
-        encoder.end_rendering();
     }
 }

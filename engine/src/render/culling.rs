@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use ash::vk::{AccessFlags2, BufferUsageFlags, DrawIndexedIndirectCommand, PipelineStageFlags2};
+use ash::vk::{BufferUsageFlags, DrawIndexedIndirectCommand};
 
-use crate::scene::Scene;
+use crate::graph::{Access, BufferHandle, BufferInfo, Frame, PassContext, PassError, Queue, ShaderStages};
+use crate::scene::{Scene, SceneBuffers};
 use crate::vk::layout::gpu_struct;
+use crate::vk::{self};
 use crate::vk::{
-    Buffer, BufferCopy, CommandEncoder, ComputePipeline, Device, Location, PassBindings, Result, shader,
+    Buffer, BufferCopy, CommandEncoder, ComputePipeline, Device, Location, PassBindings, shader,
 };
 
 gpu_struct! {
@@ -37,11 +39,19 @@ const COUNTER_BYTES: u64 = 16;
 struct Lists {
     capacity: u32,
     commands: Buffer,
-    work: Buffer,
+}
+
+/// What culling leaves to be drawn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DrawList {
+    /// `VkDrawIndexedIndirectCommand`s.
+    pub(super) commands: BufferHandle,
+    /// In its first word, how many.
+    pub(super) counters: BufferHandle,
 }
 
 impl Lists {
-    fn new(device: &Arc<Device>, capacity: u32) -> Result<Self> {
+    fn new(device: &Arc<Device>, capacity: u32) -> vk::Result<Self> {
         let command = size_of::<DrawIndexedIndirectCommand>() as u64;
         let usage = BufferUsageFlags::STORAGE_BUFFER;
         let commands = Buffer::committed(
@@ -51,9 +61,7 @@ impl Lists {
             usage | BufferUsageFlags::INDIRECT_BUFFER | BufferUsageFlags::TRANSFER_SRC,
             Location::Device,
         )?;
-        let words = u64::from(capacity) + u64::from(capacity / GROUP);
-        let work = Buffer::committed(device, "Culling.Work", words * 4, usage, Location::Device)?;
-        Ok(Self { capacity, commands, work })
+        Ok(Self { capacity, commands })
     }
 }
 
@@ -70,7 +78,7 @@ pub(super) struct Culling {
 }
 
 impl Culling {
-    pub(super) fn new(device: &Arc<Device>, frames_in_flight: usize) -> Result<Self> {
+    pub(super) fn new(device: &Arc<Device>, frames_in_flight: usize) -> vk::Result<Self> {
         let pipeline = |entry| ComputePipeline::new(device, &shader::CULL, entry);
         let usage = BufferUsageFlags::STORAGE_BUFFER
             | BufferUsageFlags::INDIRECT_BUFFER
@@ -87,13 +95,13 @@ impl Culling {
             emit: pipeline("cull_emit")?,
             lists: Lists::new(device, GROUP * 16)?,
             counters,
-            readback: readback.collect::<Result<_>>()?,
+            readback: readback.collect::<vk::Result<_>>()?,
             device: device.clone(),
         })
     }
 
     /// Makes room for that many instances.
-    pub(super) fn reserve(&mut self, instances: u32) -> Result<()> {
+    pub(super) fn reserve(&mut self, instances: u32) -> vk::Result<()> {
         if instances > self.lists.capacity {
             let capacity = instances.next_power_of_two();
             self.lists = Lists::new(&self.device, capacity)?;
@@ -101,41 +109,86 @@ impl Culling {
         Ok(())
     }
 
-    pub(super) fn record(&self, encoder: &mut CommandEncoder, frames: &Buffer, place: usize, scene: &Scene) {
-        let compute = (
-            PipelineStageFlags2::COMPUTE_SHADER,
-            AccessFlags2::SHADER_STORAGE_READ | AccessFlags2::SHADER_STORAGE_WRITE,
-        );
-        let clear = (PipelineStageFlags2::ALL_TRANSFER, AccessFlags2::TRANSFER_WRITE);
-        encoder.fill_buffer(&self.counters, 0, COUNTER_BYTES, 0);
-        encoder.memory_barrier(clear, compute);
+    /// Declares the passes; returns the draws and their number.
+    pub(super) fn declare<'f>(
+        &'f self,
+        frame: &mut Frame<'_, 'f>,
+        scene: (&'f Scene, &SceneBuffers),
+        frames: &'f Buffer,
+    ) -> DrawList {
+        let place = frame.place();
+        let (scene, buffers) = scene;
+        let mut list = DrawList {
+            commands: frame.import_buffer(&self.lists.commands, None),
+            counters: frame.import_buffer(&self.counters, None),
+        };
+        let capacity = u64::from(self.lists.capacity);
+        let mut work =
+            frame.buffer("Culling.Work", BufferInfo::new((capacity + capacity / u64::from(GROUP)) * 4));
+        let (reads, writes) =
+            (Access::StorageRead(ShaderStages::COMPUTE), Access::StorageReadWrite(ShaderStages::COMPUTE));
+        frame
+            .pass("Culling.Clear", Queue::Graphics)
+            .write(&mut list.counters, Access::CopyDestination)
+            .record(move |pass| {
+                pass.encoder().fill_buffer(&self.counters, 0, COUNTER_BYTES, 0);
+                Ok(())
+            });
         let groups = scene.gpu().instances().len().div_ceil(GROUP).max(1);
         let push = CullPush { frame_index: place as u32, groups };
-        let bindings = PassBindings {
-            buffers: &[
-                (0, frames),
-                (1, scene.gpu().primitives().buffer().buffer()),
-                (2, scene.gpu().instances().buffer().buffer()),
-                (5, &self.lists.work),
-                (6, &self.lists.commands),
-                (7, &self.counters),
-            ],
-            ..Default::default()
+        let step = |pipeline: &'f ComputePipeline, groups: u32, work: BufferHandle| {
+            move |pass: &mut PassContext<'_>| -> Result<(), PassError> {
+                let (encoder, resources) = pass.split();
+                let bindings = PassBindings {
+                    buffers: &[
+                        (0, frames),
+                        (1, scene.gpu().primitives().buffer().buffer()),
+                        (2, scene.gpu().instances().buffer().buffer()),
+                        (5, resources.buffer(work)?),
+                        (6, &self.lists.commands),
+                        (7, &self.counters),
+                    ],
+                    ..Default::default()
+                };
+                encoder.dispatch(pipeline, &bindings, &push, [groups, 1, 1]);
+                Ok(())
+            }
         };
-        encoder.dispatch(&self.test, &bindings, &push, [groups, 1, 1]);
-        encoder.memory_barrier(compute, compute);
-        encoder.dispatch(&self.scan, &bindings, &push, [1, 1, 1]);
-        encoder.memory_barrier(compute, compute);
-        encoder.dispatch(&self.emit, &bindings, &push, [groups, 1, 1]);
-        let readers = (
-            PipelineStageFlags2::DRAW_INDIRECT | PipelineStageFlags2::ALL_TRANSFER,
-            AccessFlags2::INDIRECT_COMMAND_READ | AccessFlags2::TRANSFER_READ,
-        );
-        encoder.memory_barrier(compute, readers);
-        let copy = BufferCopy { source: 0, destination: 0, bytes: COUNTER_BYTES };
-        encoder.copy_buffer(&self.counters, &self.readback[place], &[copy]);
-        let host = (PipelineStageFlags2::HOST, AccessFlags2::HOST_READ);
-        encoder.memory_barrier(clear, host);
+        let scene_buffers = [buffers.primitives, buffers.instances];
+        // What a pass binds it declares, used by its entry point or not.
+        let test = frame
+            .pass("Culling.Test", Queue::Graphics)
+            .read_all(scene_buffers, reads)
+            .write(&mut work, Access::StorageWrite(ShaderStages::COMPUTE))
+            .write(&mut list.commands, writes)
+            .write(&mut list.counters, writes);
+        test.record(step(&self.test, groups, work));
+        let scan = frame
+            .pass("Culling.Scan", Queue::Graphics)
+            .read_all(scene_buffers, reads)
+            .write(&mut work, writes)
+            .write(&mut list.commands, writes)
+            .write(&mut list.counters, writes);
+        scan.record(step(&self.scan, 1, work));
+        let emit = frame
+            .pass("Culling.Emit", Queue::Graphics)
+            .read_all(scene_buffers, reads)
+            .write(&mut work, writes)
+            .write(&mut list.commands, writes)
+            .write(&mut list.counters, writes);
+        emit.record(step(&self.emit, groups, work));
+        let mut readback = frame.import_buffer(&self.readback[place], Some(Access::HostRead));
+        frame
+            .pass("Culling.Readback", Queue::Graphics)
+            .read(list.counters, Access::CopySource)
+            .write(&mut readback, Access::CopyDestination)
+            .side_effects()
+            .record(move |pass| {
+                let copy = BufferCopy { source: 0, destination: 0, bytes: COUNTER_BYTES };
+                pass.encoder().copy_buffer(&self.counters, &self.readback[place], &[copy]);
+                Ok(())
+            });
+        list
     }
 
     pub(super) fn draw(&self, encoder: &mut CommandEncoder) {

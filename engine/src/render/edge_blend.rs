@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use ash::vk::{
-    AccessFlags2 as Access, CullModeFlags, ImageAspectFlags, ImageLayout, PipelineStageFlags2 as Stage,
-    SampleCountFlags,
-};
+use ash::vk::{CullModeFlags, SampleCountFlags};
 
-use super::targets::{OUTPUT_FORMAT, Targets};
+use super::targets::OUTPUT_FORMAT;
+use crate::graph::{Access, Frame, ImageHandle, Queue, ShaderStages};
 use crate::vk::layout::gpu_struct;
 use crate::vk::{
-    ColourTarget, CommandEncoder, Device, GraphicsDesc, GraphicsPipeline, Load, PassBindings, Result,
-    Sampler, SamplerDesc, shader,
+    ColourTarget, Device, GraphicsDesc, GraphicsPipeline, Load, PassBindings, Result, Sampler, SamplerDesc,
+    shader,
 };
 
 gpu_struct! {
@@ -49,31 +47,36 @@ impl EdgeBlend {
         Ok(Self { pipeline, sampler: Sampler::new(device, "Bilinear", desc)? })
     }
 
-    /// Leaves the output in the layout `TRANSFER_SRC_OPTIMAL`.
-    pub(super) fn record(&self, encoder: &mut CommandEncoder, targets: &Targets) {
-        let written = (Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
-        encoder.image_barrier(
-            targets.output.raw(),
-            ImageAspectFlags::COLOR,
-            (ImageLayout::UNDEFINED, ImageLayout::COLOR_ATTACHMENT_OPTIMAL),
-            (Stage::ALL_TRANSFER | Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE),
-            written,
-        );
-        let target = ColourTarget { view: targets.output.view(), load: Load::Discard, resolve: None };
-        encoder.begin_rendering(targets.extent, &[target], None);
-        let images = [(8, &targets.display)];
-        let bindings = PassBindings { images: &images, sampler: Some(&self.sampler), ..Default::default() };
-        let [width, height] = targets.extent;
-        if encoder.bind_graphics(&self.pipeline, &bindings, &EdgeBlendPush { width, height }) {
-            encoder.draw(3, 1);
-        }
-        encoder.end_rendering();
-        encoder.image_barrier(
-            targets.output.raw(),
-            ImageAspectFlags::COLOR,
-            (ImageLayout::COLOR_ATTACHMENT_OPTIMAL, ImageLayout::TRANSFER_SRC_OPTIMAL),
-            written,
-            (Stage::ALL_TRANSFER, Access::TRANSFER_READ),
-        );
+    /// Declares the pass, which draws over all of the output.
+    pub(super) fn declare<'f>(
+        &'f self,
+        frame: &mut Frame<'_, 'f>,
+        display: ImageHandle,
+        output: &mut ImageHandle,
+        extent: [u32; 2],
+    ) {
+        let pass = frame
+            .pass("EdgeBlend", Queue::Graphics)
+            .read(display, Access::Sampled(ShaderStages::FRAGMENT))
+            .write(output, Access::ColourAttachment);
+        let output = *output;
+        pass.record(move |pass| {
+            let (encoder, resources) = pass.split();
+            let view = resources.image(output)?.view();
+            encoder.begin_rendering(
+                extent,
+                &[ColourTarget { view, load: Load::Discard, resolve: None }],
+                None,
+            );
+            let images = [(8, resources.image(display)?)];
+            let bindings =
+                PassBindings { images: &images, sampler: Some(&self.sampler), ..Default::default() };
+            let [width, height] = extent;
+            if encoder.bind_graphics(&self.pipeline, &bindings, &EdgeBlendPush { width, height }) {
+                encoder.draw(3, 1);
+            }
+            encoder.end_rendering();
+            Ok(())
+        });
     }
 }

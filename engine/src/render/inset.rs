@@ -7,16 +7,16 @@
 //! One colour a level; what the camera looks at is brighter. Drawn on the host from the very map that the frame's
 //! shaders clamp with, so that it is in pictures without a window too.
 
-use ash::vk::{AccessFlags2 as Access, ImageAspectFlags, ImageLayout, PipelineStageFlags2 as Stage};
+use ash::vk::ImageLayout;
 use glam::{Vec2, Vec3Swizzles};
 
-use super::error::Result;
-use crate::memory::UploadRing;
+use crate::graph::{Access, Frame, ImageHandle, Queue};
+use crate::memory::{Upload, UploadRing};
 use crate::scene::Camera;
 use crate::sparse::shadow::font;
 use crate::sparse::tiles::ResidencyMap;
 use crate::streaming::{GroundPlane, ResidencyStats, StreamedGround};
-use crate::vk::{CommandEncoder, Image, ImageRegion};
+use crate::vk::ImageRegion;
 
 /// One a level, and the last for all that follow; the same as in `shaders/streamed_ground.wgsl`.
 const COLOURS: [[u8; 3]; 7] = [
@@ -54,30 +54,44 @@ struct Picture {
     pixels: Vec<u8>,
 }
 
-/// Copies the inset into the output, which is in the layout `TRANSFER_SRC_OPTIMAL` before and after.
-pub(super) fn record(
-    encoder: &mut CommandEncoder,
-    output: &Image,
-    ground: &StreamedGround,
-    camera: &Camera,
-    uploads: &mut UploadRing,
-) -> Result<()> {
-    let (image, extent) = (ground.image(), output.desc().extent);
-    let stats = image.stats();
-    let shown = Shown { map: image.map(), stats: &stats, plane: ground.plane(), camera, extent };
-    let Some(picture) = draw(&shown) else { return Ok(()) };
-    // A frame without its inset is still a frame.
-    let Ok(upload) = uploads.write(&picture.pixels) else { return Ok(()) };
-    let (read, write) = (ImageLayout::TRANSFER_SRC_OPTIMAL, ImageLayout::TRANSFER_DST_OPTIMAL);
-    let drawn = (Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
-    let (copy, then) =
-        ((Stage::ALL_TRANSFER, Access::TRANSFER_WRITE), (Stage::ALL_TRANSFER, Access::TRANSFER_READ));
-    encoder.image_barrier(output.raw(), ImageAspectFlags::COLOR, (read, write), drawn, copy);
-    let offset = [extent[0] - picture.width - margin(extent), margin(extent), 0];
-    let region = ImageRegion { mip: 0, layer: 0, offset, extent: [picture.width, picture.height, 1] };
-    encoder.copy_buffer_to_regions(&upload.buffer, output, write, &[(upload.offset, region)]);
-    encoder.image_barrier(output.raw(), ImageAspectFlags::COLOR, (write, read), copy, then);
-    Ok(())
+/// An inset that is drawn and uploaded: to be copied into the output.
+#[derive(Debug)]
+pub(super) struct Inset {
+    upload: Upload,
+    region: ImageRegion,
+}
+
+impl Inset {
+    /// Draws the inset of a frame and puts it into the ring; `None` where the picture is too small, or the ring full: a
+    /// frame without its inset is still a frame.
+    pub(super) fn draw(
+        ground: &StreamedGround,
+        camera: &Camera,
+        extent: [u32; 2],
+        uploads: &mut UploadRing,
+    ) -> Option<Self> {
+        let image = ground.image();
+        let stats = image.stats();
+        let picture =
+            draw(&Shown { map: image.map(), stats: &stats, plane: ground.plane(), camera, extent })?;
+        let upload = uploads.write(&picture.pixels).ok()?;
+        let offset = [extent[0] - picture.width - margin(extent), margin(extent), 0];
+        let extent = [picture.width, picture.height, 1];
+        Some(Self { upload, region: ImageRegion { mip: 0, layer: 0, offset, extent } })
+    }
+
+    /// Declares the copy into the output.
+    pub(super) fn declare<'f>(&'f self, frame: &mut Frame<'_, 'f>, output: &mut ImageHandle) {
+        let pass = frame.pass("ResidencyInset", Queue::Graphics).write(output, Access::CopyDestinationOver);
+        let output = *output;
+        pass.record(move |pass| {
+            let (encoder, resources) = pass.split();
+            let write = ImageLayout::TRANSFER_DST_OPTIMAL;
+            let copies = [(self.upload.offset, self.region)];
+            encoder.copy_buffer_to_regions(&self.upload.buffer, resources.image(output)?, write, &copies);
+            Ok(())
+        });
+    }
 }
 
 fn margin(extent: [u32; 2]) -> u32 {

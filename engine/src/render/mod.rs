@@ -1,4 +1,4 @@
-//! The frame itself; [`Renderer::record`] reads like a table of contents.
+//! The frame itself; [`Renderer::declare`] reads like a table of contents.
 //!
 //! ```text
 //! Scene (prepared) -> constants -> culling -> base pass + ground + sky -> tone map -> edge blend -> output image
@@ -30,6 +30,6 @@ pub use edge_blend::EdgeBlendPush;
 pub use error::{Error, Result};
 pub use ground::GroundPush;
 pub use quality::{Effects, Quality, target_bytes};
-pub use renderer::{FrameTarget, RenderOptions, Renderer, World};
+pub use renderer::{FrameTarget, RenderOptions, Renderer, Updated, World};
 pub use tone_map::ToneMapPush;
 pub use view::{Atmosphere, View};

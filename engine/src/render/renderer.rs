@@ -4,21 +4,22 @@ use std::sync::Arc;
 
 use ash::vk::SampleCountFlags;
 
-use super::base::{BasePass, BasePush};
+use super::base::{BasePass, Drawn};
 use super::constants::{ConstantsBuffer, FrameConstants};
 use super::culling::{Culled, Culling};
 use super::edge_blend::EdgeBlend;
 use super::error::Result;
-use super::inset;
+use super::inset::Inset;
 use super::quality::{Quality, sample_flags, target_bytes};
-use super::targets::Targets;
+use super::targets::{OUTPUT_FORMAT, make_output};
 use super::tone_map::ToneMap;
 use super::view::View;
+use crate::graph::{Access, Frame, ImageHandle, ImageInfo, ImportState, Queue};
 use crate::memory::UploadRing;
-use crate::scene::Scene;
-use crate::streaming::StreamedGround;
+use crate::scene::{Scene, SceneBuffers};
+use crate::streaming::{StreamedGround, StreamedImages};
 use crate::vk::capabilities::DeviceType;
-use crate::vk::{Buffer, CommandEncoder, Device, Image, PassTimer};
+use crate::vk::{Buffer, Device, Image};
 
 /// How frames are drawn. By default everything is automatic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,7 +61,16 @@ pub struct World<'a> {
     pub ground: Option<&'a StreamedGround>,
 }
 
-/// Pipelines, targets and per-frame buffers.
+/// What is drawn, as its updates of the frame leave it.
+#[derive(Debug, Clone, Copy)]
+pub struct Updated {
+    /// Buffers of the scene.
+    pub scene: SceneBuffers,
+    /// Images of the streamed ground.
+    pub ground: Option<StreamedImages>,
+}
+
+/// Pipelines and per-frame buffers.
 #[derive(Debug)]
 pub struct Renderer {
     device: Arc<Device>,
@@ -72,7 +82,13 @@ pub struct Renderer {
     bases: Vec<((SampleCountFlags, u32), BasePass)>,
     tone_map: ToneMap,
     edge_blend: EdgeBlend,
-    targets: Option<Targets>,
+    /// Of those, the present frame's.
+    base: usize,
+    /// Size that is drawn, pixels.
+    drawn: [u32; 2],
+    /// Display values; what is shown, read back and written to files.
+    output: Option<Image>,
+    inset: Option<Inset>,
 }
 
 impl Renderer {
@@ -98,20 +114,16 @@ impl Renderer {
             bases: vec![((samples, options.anisotropy), base)],
             tone_map: ToneMap::new(device)?,
             edge_blend: EdgeBlend::new(device)?,
-            targets: None,
+            base: 0,
+            drawn: [1; 2],
+            output: None,
+            inset: None,
         })
     }
 
-    /// What the next frames may cost. Targets that do not fit it any more are dropped.
+    /// What the next frames may cost.
     pub fn set_quality(&mut self, quality: Quality) {
-        if quality != self.quality {
-            let samples = self.samples_and_anisotropy();
-            self.quality = quality;
-            let shown = self.targets.as_ref().map(|targets| targets.shown().desc().extent);
-            let fits = |targets: &Targets| shown.is_some_and(|s| targets.extent == quality.drawn_extent(s));
-            let same = samples.0 == self.samples_and_anisotropy().0;
-            self.targets = self.targets.take().filter(|targets| same && fits(targets));
-        }
+        self.quality = quality;
     }
 
     /// What frames may cost now.
@@ -140,66 +152,69 @@ impl Renderer {
         Ok(self.bases.len() - 1)
     }
 
-    /// Records a frame of a prepared scene.
+    /// Makes a frame of a prepared scene ready to be declared: what its size and quality ask for, its constants, its inset.
     ///
     /// # Errors
-    /// When targets of that size cannot be made.
-    pub fn record(
+    /// When there is no memory for it, or the driver refuses a pipeline.
+    pub fn prepare(
         &mut self,
-        encoder: &mut CommandEncoder,
-        timer: &mut PassTimer,
         world: World<'_>,
         view: &View,
         target: FrameTarget,
         uploads: &mut UploadRing,
     ) -> Result<()> {
-        let World { scene, ground } = world;
         let FrameTarget { extent: shown, frame, place } = target;
-        let extent = self.quality.drawn_extent(shown);
-        let base = self.base_index()?;
-        let (samples, anisotropy) = self.bases[base].0;
-        self.culling.reserve(scene.gpu().instances().len())?;
-        if self.targets.as_ref().is_none_or(|t| t.extent != extent || t.shown().desc().extent != shown) {
-            self.targets = None; // The old ones first: two sets at once may not fit.
-            self.targets = Some(Targets::new(&self.device, extent, shown, samples)?);
+        self.drawn = self.quality.drawn_extent(shown);
+        self.base = self.base_index()?;
+        self.culling.reserve(world.scene.gpu().instances().len())?;
+        if self.output.as_ref().is_none_or(|output| output.desc().extent != shown) {
+            self.output = None; // The old one first: two at once may not fit.
+            self.output = Some(make_output(&self.device, shown)?);
         }
-        let Some(targets) = &self.targets else { return Ok(()) };
+        let anisotropy = self.samples_and_anisotropy().1;
         let constants = FrameConstants {
             anisotropic: (anisotropy > 1).into(),
-            ..FrameConstants::new(view, scene, extent, frame)
+            ..FrameConstants::new(view, world.scene, self.drawn, frame)
         };
         self.constants.write(place, &constants)?;
-        let frames = self.constants.buffer();
-        let push = BasePush { frame_index: place as u32 };
-
-        timer.begin(encoder, "Culling");
-        self.culling.record(encoder, frames, place, scene);
-        timer.end(encoder, "Culling");
-
-        timer.begin(encoder, "BasePass");
-        self.bases[base].1.record(encoder, targets, world, &self.culling, frames, &push);
-        timer.end(encoder, "BasePass");
-
-        timer.begin(encoder, "ToneMap");
-        self.tone_map.record(encoder, targets, frames, place as u32);
-        timer.end(encoder, "ToneMap");
-
-        timer.begin(encoder, "EdgeBlend");
-        self.edge_blend.record(encoder, targets);
-        targets.enlarge(encoder);
-        timer.end(encoder, "EdgeBlend");
-
-        if let Some(ground) = ground.filter(|ground| ground.look.inset && ground.image().is_ready()) {
-            timer.begin(encoder, "ResidencyInset");
-            inset::record(encoder, targets.shown(), ground, &view.camera, uploads)?;
-            timer.end(encoder, "ResidencyInset");
-        }
+        let with_inset = world.ground.filter(|ground| ground.look.inset && ground.image().is_ready());
+        self.inset = with_inset.and_then(|ground| Inset::draw(ground, &view.camera, shown, uploads));
         Ok(())
+    }
+
+    /// Declares the passes of a prepared frame; returns its output.
+    pub fn declare<'f>(
+        &'f self,
+        frame: &mut Frame<'_, 'f>,
+        world: World<'f>,
+        updated: Updated,
+    ) -> Option<ImageHandle> {
+        let (shown, (_, base)) = (self.output.as_ref()?, self.bases.get(self.base)?);
+        let (extent, frames) = (self.drawn, self.constants.buffer());
+        // Shown, read back or written to a file afterwards: whoever does finds it ready to be copied.
+        let mut output = frame.import_image(shown, ImportState::Undefined, Some(Access::CopySource));
+
+        let list = self.culling.declare(frame, (world.scene, &updated.scene), frames);
+        let drawn =
+            Drawn { world, buffers: updated.scene, culling: &self.culling, list, ground: updated.ground };
+        let colour = base.declare(frame, drawn, frames, extent);
+        let display = self.tone_map.declare(frame, colour, frames, extent);
+        if extent == shown.desc().extent {
+            self.edge_blend.declare(frame, display, &mut output, extent);
+        } else {
+            let mut small = frame.image("Output.Drawn", ImageInfo::new_2d(OUTPUT_FORMAT, extent));
+            self.edge_blend.declare(frame, display, &mut small, extent);
+            enlarge(frame, (small, extent), (&mut output, shown.desc().extent));
+        }
+        if let Some(inset) = &self.inset {
+            inset.declare(frame, &mut output);
+        }
+        Some(output)
     }
 
     /// The last frame's display values (`R8G8B8A8_UNORM`, in the layout `TRANSFER_SRC_OPTIMAL`).
     pub fn output(&self) -> Option<&Image> {
-        self.targets.as_ref().map(Targets::shown)
+        self.output.as_ref()
     }
 
     /// The last frame's `VkDrawIndexedIndirectCommand`s and, in the first word of the second buffer, their number:
@@ -212,4 +227,23 @@ impl Renderer {
     pub fn culled(&self, place: usize) -> Culled {
         self.culling.read(place)
     }
+}
+
+/// Declares the copy of a smaller picture into the one that is shown.
+fn enlarge<'f>(
+    frame: &mut Frame<'_, 'f>,
+    (small, from): (ImageHandle, [u32; 2]),
+    (output, to): (&mut ImageHandle, [u32; 2]),
+) {
+    let pass = frame
+        .pass("Enlarge", Queue::Graphics)
+        .read(small, Access::CopySource)
+        .write(output, Access::CopyDestination);
+    let output = *output;
+    pass.record(move |pass| {
+        let (encoder, resources) = pass.split();
+        let (source, target) = (resources.image(small)?.raw(), resources.image(output)?.raw());
+        encoder.blit((source, from), (target, to));
+        Ok(())
+    });
 }

@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use ash::vk::{
-    AccessFlags2 as Access, CullModeFlags, ImageAspectFlags, ImageLayout, PipelineStageFlags2 as Stage,
-    SampleCountFlags,
-};
+use ash::vk::{CullModeFlags, SampleCountFlags};
 
-use super::targets::{OUTPUT_FORMAT, Targets};
+use super::targets::OUTPUT_FORMAT;
+use crate::graph::{Access, Frame, ImageHandle, ImageInfo, Queue, ShaderStages};
 use crate::vk::layout::gpu_struct;
 use crate::vk::{
-    Buffer, ColourTarget, CommandEncoder, Device, GraphicsDesc, GraphicsPipeline, Load, PassBindings, Result,
-    shader,
+    Buffer, ColourTarget, Device, GraphicsDesc, GraphicsPipeline, Load, PassBindings, Result, shader,
 };
 
 gpu_struct! {
@@ -45,44 +42,36 @@ impl ToneMap {
         Ok(Self { pipeline })
     }
 
-    /// Leaves the display values to be read by the next pass.
-    pub(super) fn record(
-        &self,
-        encoder: &mut CommandEncoder,
-        targets: &Targets,
-        frames: &Buffer,
-        frame_index: u32,
-    ) {
-        let written = (Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE);
-        let colour = ImageAspectFlags::COLOR;
-        encoder.image_barrier(
-            targets.colour.raw(),
-            colour,
-            (ImageLayout::COLOR_ATTACHMENT_OPTIMAL, ImageLayout::SHADER_READ_ONLY_OPTIMAL),
-            written,
-            (Stage::FRAGMENT_SHADER, Access::SHADER_SAMPLED_READ),
-        );
-        encoder.image_barrier(
-            targets.display.raw(),
-            colour,
-            (ImageLayout::UNDEFINED, ImageLayout::COLOR_ATTACHMENT_OPTIMAL),
-            (Stage::FRAGMENT_SHADER | Stage::COLOR_ATTACHMENT_OUTPUT, Access::COLOR_ATTACHMENT_WRITE),
-            written,
-        );
-        let target = ColourTarget { view: targets.display.view(), load: Load::Discard, resolve: None };
-        encoder.begin_rendering(targets.extent, &[target], None);
-        let bindings =
-            PassBindings { buffers: &[(0, frames)], images: &[(8, &targets.colour)], ..Default::default() };
-        if encoder.bind_graphics(&self.pipeline, &bindings, &ToneMapPush { frame_index }) {
-            encoder.draw(3, 1);
-        }
-        encoder.end_rendering();
-        encoder.image_barrier(
-            targets.display.raw(),
-            colour,
-            (ImageLayout::COLOR_ATTACHMENT_OPTIMAL, ImageLayout::SHADER_READ_ONLY_OPTIMAL),
-            written,
-            (Stage::FRAGMENT_SHADER, Access::SHADER_SAMPLED_READ),
-        );
+    /// Declares the pass; returns the display values.
+    pub(super) fn declare<'f>(
+        &'f self,
+        frame: &mut Frame<'_, 'f>,
+        colour: ImageHandle,
+        frames: &'f Buffer,
+        extent: [u32; 2],
+    ) -> ImageHandle {
+        let frame_index = frame.place() as u32;
+        let mut display = frame.image("Display", ImageInfo::new_2d(OUTPUT_FORMAT, extent));
+        let pass = frame
+            .pass("ToneMap", Queue::Graphics)
+            .read(colour, Access::Sampled(ShaderStages::FRAGMENT))
+            .write(&mut display, Access::ColourAttachment);
+        pass.record(move |pass| {
+            let (encoder, resources) = pass.split();
+            let view = resources.image(display)?.view();
+            encoder.begin_rendering(
+                extent,
+                &[ColourTarget { view, load: Load::Discard, resolve: None }],
+                None,
+            );
+            let images = [(8, resources.image(colour)?)];
+            let bindings = PassBindings { buffers: &[(0, frames)], images: &images, ..Default::default() };
+            if encoder.bind_graphics(&self.pipeline, &bindings, &ToneMapPush { frame_index }) {
+                encoder.draw(3, 1);
+            }
+            encoder.end_rendering();
+            Ok(())
+        });
+        display
     }
 }

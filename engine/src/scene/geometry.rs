@@ -358,6 +358,16 @@ impl GeometryPool {
         self.indices.record_moves(encoder, &self.move_words);
     }
 
+    /// Whether there are moves to record.
+    pub fn has_jobs(&self) -> bool {
+        self.vertices.jobs.is_some() || self.indices.jobs.is_some()
+    }
+
+    /// Whether there are uploads to record.
+    pub fn has_uploads(&self) -> bool {
+        !(self.vertices.uploads.is_empty() && self.indices.uploads.is_empty())
+    }
+
     /// Records the uploads from the host.
     ///
     /// # Errors

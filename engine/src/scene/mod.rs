@@ -21,4 +21,4 @@ mod world;
 
 pub use camera::Camera;
 pub use error::{Error, Result};
-pub use world::{MeshData, MeshHandle, Scene};
+pub use world::{MeshData, MeshHandle, Scene, SceneBuffers};

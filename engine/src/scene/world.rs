@@ -9,10 +9,11 @@ use super::error::{Error, Result};
 use super::geometry::{GeometryPool, IndexRange, MESH_VERTEX_WORDS, MeshVertex, VertexRange};
 use super::gpu_scene::{GpuScene, InstanceDesc, InstanceSet, Primitive, PrimitiveData, PrimitiveKind};
 use super::terrain::Terrain;
+use crate::graph::{Access, BufferHandle, Frame, Queue, ShaderStages};
 use crate::memory::UploadRing;
 use crate::scene::Camera;
 use crate::sparse::{GrowableBuffer, SparseMemory};
-use crate::vk::{CommandEncoder, Device, Point};
+use crate::vk::{Device, Point};
 
 slotmap::new_key_type! {
     /// A mesh of the scene. Stale after it is removed: using it then is an error, never another mesh.
@@ -33,6 +34,29 @@ struct Mesh {
     vertices: VertexRange,
     indices: IndexRange,
     primitive: Primitive,
+}
+
+/// The buffers of a scene in a frame, as its updates leave them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SceneBuffers {
+    /// Primitives.
+    pub primitives: BufferHandle,
+    /// Instances.
+    pub instances: BufferHandle,
+    /// Payloads, one an instance.
+    pub payloads: BufferHandle,
+    /// Vertices of everything.
+    pub vertices: BufferHandle,
+    /// Indices of everything.
+    pub indices: BufferHandle,
+}
+
+impl SceneBuffers {
+    /// All of them, to move them on.
+    pub fn all_mut(&mut self) -> [&mut BufferHandle; 5] {
+        let Self { primitives, instances, payloads, vertices, indices } = self;
+        [primitives, instances, payloads, vertices, indices]
+    }
 }
 
 /// Everything that is drawn.
@@ -197,30 +221,59 @@ impl Scene {
         self.gpu.prepare(ring, frame)
     }
 
-    /// Records what [`Scene::prepare`] made ready, ordered before everything that draws.
-    ///
-    /// # Errors
-    /// When a handle went stale in between (it cannot).
-    pub fn record(&mut self, encoder: &mut CommandEncoder) -> Result<()> {
-        use ash::vk::{AccessFlags2 as Access, PipelineStageFlags2 as Stage};
-        let all = (Stage::ALL_COMMANDS, Access::MEMORY_READ | Access::MEMORY_WRITE);
-        let write = (
-            Stage::COMPUTE_SHADER | Stage::ALL_TRANSFER,
-            Access::SHADER_STORAGE_READ | Access::SHADER_STORAGE_WRITE | Access::TRANSFER_WRITE,
-        );
-        // The frame before may still read what is about to be moved and overwritten; then moves before what fills
-        // the holes, and uploads before passes that write the same buffer (elsewhere, but nobody can see that).
-        encoder.memory_barrier(all, write);
-        self.geometry.record_moves(encoder);
-        encoder.memory_barrier(write, write);
-        self.geometry.record_uploads(encoder)?;
-        encoder.memory_barrier(write, write);
-        self.gpu.record_uploads(encoder);
-        if let Some(terrain) = &mut self.terrain {
-            terrain.record(encoder, &self.geometry);
+    /// The scene's buffers in a frame, before its updates.
+    pub fn import<'f>(&'f self, frame: &mut Frame<'_, 'f>) -> SceneBuffers {
+        let (gpu, geometry) = (&self.gpu, &self.geometry);
+        let mut import = |buffer: &'f GrowableBuffer| frame.import_buffer(buffer.buffer(), None);
+        SceneBuffers {
+            primitives: import(gpu.primitives().buffer()),
+            instances: import(gpu.instances().buffer()),
+            payloads: import(gpu.payloads().buffer()),
+            vertices: import(geometry.vertices()),
+            indices: import(geometry.indices()),
         }
-        encoder.memory_barrier(write, all);
-        Ok(())
+    }
+
+    /// Declares the passes that bring the buffers up to date with what [`Scene::prepare`] made ready.
+    pub fn declare<'f>(&'f self, frame: &mut Frame<'_, 'f>, buffers: &mut SceneBuffers) {
+        let (gpu, geometry) = (&self.gpu, &self.geometry);
+        let compute = Access::StorageReadWrite(ShaderStages::COMPUTE);
+        // Moves before what fills the holes that they leave.
+        frame
+            .pass("MoveGeometry", Queue::Graphics)
+            .write(&mut buffers.vertices, compute)
+            .write(&mut buffers.indices, compute)
+            .when(geometry.has_jobs())
+            .record(move |pass| {
+                geometry.record_moves(pass.encoder());
+                Ok(())
+            });
+        frame
+            .pass("UploadGeometry", Queue::Graphics)
+            .write(&mut buffers.vertices, Access::CopyDestinationOver)
+            .write(&mut buffers.indices, Access::CopyDestinationOver)
+            .when(geometry.has_uploads())
+            .record(move |pass| Ok(geometry.record_uploads(pass.encoder())?));
+        frame
+            .pass("UploadScene", Queue::Graphics)
+            .write(&mut buffers.primitives, compute)
+            .write(&mut buffers.instances, compute)
+            .write(&mut buffers.payloads, compute)
+            .when(gpu.has_uploads())
+            .record(move |pass| {
+                gpu.record_uploads(pass.encoder());
+                Ok(())
+            });
+        if let Some(terrain) = &self.terrain {
+            frame
+                .pass("TerrainVertices", Queue::Graphics)
+                .write(&mut buffers.vertices, compute)
+                .when(terrain.has_jobs())
+                .record(move |pass| {
+                    terrain.record(pass.encoder(), geometry);
+                    Ok(())
+                });
+        }
     }
 
     /// Tells the checker of reserved memory what a submission with the moment `at` may use: of each buffer the bytes that

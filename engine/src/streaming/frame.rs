@@ -1,31 +1,35 @@
 //! What happens to a streamed image in a frame.
 //!
 //! ```text
-//! plan -> (flush) bound | refused -> fill -> record -> (submission) submitted | keep_unsubmitted
+//! plan -> (flush) bound | refused -> fill -> declare -> (submission) submitted | keep_unsubmitted
 //! ```
 
 use std::sync::Arc;
 
-use ash::vk::{AccessFlags2 as Access, ImageLayout, PipelineStageFlags2 as Stage};
+use ash::vk::ImageLayout;
 
-use super::error::{Error, Result};
+use super::error::Error;
 use super::image::{MAP_PLACES, Pinned, StreamedImage, is_filled};
 use super::source::{Piece, fill_all};
 use super::tiling::pinned_lod;
+use crate::graph::{Access, Frame, ImageHandle, ImportState, LeftState, Queue, ShaderStages};
 use crate::memory::{Upload, UploadRing};
 use crate::sparse::tiles::{TexelRegion, TileCoord, TileRequest};
-use crate::vk::{Buffer, CommandEncoder, ImageRegion};
+use crate::vk::{Buffer, ImageRegion};
 
 /// After memory ran out, frames until more than what is there is tried again.
 const RETRY_FRAMES: u64 = 60;
-const SAMPLED: (Stage, Access) = (
-    Stage::ALL_COMMANDS,
-    Access::from_raw(Access::SHADER_SAMPLED_READ.as_raw() | Access::TRANSFER_READ.as_raw()),
-);
-const COPIED: (Stage, Access) = (Stage::ALL_TRANSFER, Access::TRANSFER_WRITE);
-
 /// Copies out of one buffer: byte offset and region each.
 type CopyList = (Arc<Buffer>, Vec<(u64, ImageRegion)>);
+
+/// A streamed image in a frame, as its updates leave it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamedImages {
+    /// The image.
+    pub image: ImageHandle,
+    /// Its residency map.
+    pub map: ImageHandle,
+}
 
 impl StreamedImage {
     /// Decides what this frame maps and unmaps, and queues it for the next flush. Call it before the flush of the frame
@@ -200,38 +204,46 @@ impl StreamedImage {
         }
     }
 
-    /// Records the copies of what [`Self::fill`] made ready, and the residency map: before anything that samples.
-    ///
-    /// # Errors
-    /// When the staging buffer cannot be written (it always can).
-    pub fn record(&mut self, encoder: &mut CommandEncoder) -> Result<()> {
-        let read = ImageLayout::SHADER_READ_ONLY_OPTIMAL;
+    /// The image and its map in a frame, before its updates.
+    pub fn import<'f>(&'f self, frame: &mut Frame<'_, 'f>) -> StreamedImages {
+        let sampled = Access::Sampled(ShaderStages::DRAW);
+        let at_rest = |is_new: bool| match is_new {
+            true => ImportState::Undefined,
+            false => ImportState::After(LeftState::after(sampled, Queue::Graphics, true)),
+        };
+        // Both rest in the layout for sampling between frames: whoever moves pages counts on it.
+        StreamedImages {
+            image: frame.import_image(self.image.image(), at_rest(false), Some(sampled)),
+            map: frame.import_image(&self.map_image, at_rest(self.map_is_new), Some(sampled)),
+        }
+    }
+
+    /// Declares the copies of what [`Self::fill`] made ready, and of the residency map.
+    pub fn declare<'f>(&'f self, frame: &mut Frame<'_, 'f>, images: &mut StreamedImages) {
         let write = ImageLayout::TRANSFER_DST_OPTIMAL;
-        if !(self.recorded.is_empty() && self.recorded_pinned.is_empty()) {
-            let image = self.image.image();
-            let aspect = image.desc().aspect();
-            encoder.image_barrier(image.raw(), aspect, (read, write), SAMPLED, COPIED);
-            for (index, (buffer, copies)) in self.copies().into_iter().enumerate() {
-                if index > 0 {
-                    // Nothing overlaps; but validation counts rows of blocks for rows of texels.
-                    encoder.memory_barrier(COPIED, COPIED);
-                }
-                encoder.copy_buffer_to_regions(&buffer, image, write, &copies);
-            }
-            encoder.image_barrier(image.raw(), aspect, (write, read), COPIED, SAMPLED);
+        // A pass a buffer: nothing overlaps, but validation counts rows of blocks for rows of texels.
+        for (buffer, copies) in self.copies() {
+            frame
+                .pass("StreamTiles", Queue::Graphics)
+                .write(&mut images.image, Access::CopyDestinationOver)
+                .record(move |pass| {
+                    let image = self.image.image();
+                    pass.encoder().copy_buffer_to_regions(&buffer, image, write, &copies);
+                    Ok(())
+                });
         }
-        if self.map_is_dirty {
-            let place = (self.map_writes % MAP_PLACES) * Self::map_pitch(&self.map);
-            self.map_staging.write_mapped(place, self.map.texels())?;
-            let image = &self.map_image;
-            let aspect = image.desc().aspect();
-            let before = if self.map_is_new { ImageLayout::UNDEFINED } else { read };
-            encoder.image_barrier(image.raw(), aspect, (before, write), SAMPLED, COPIED);
-            let region = ImageRegion::mip(image, 0, 0);
-            encoder.copy_buffer_to_regions(&self.map_staging, image, write, &[(place, region)]);
-            encoder.image_barrier(image.raw(), aspect, (write, read), COPIED, SAMPLED);
-        }
-        Ok(())
+        frame
+            .pass("StreamResidencyMap", Queue::Graphics)
+            .write(&mut images.map, Access::CopyDestination)
+            .when(self.map_is_dirty)
+            .record(move |pass| {
+                let place = (self.map_writes % MAP_PLACES) * Self::map_pitch(&self.map);
+                self.map_staging.write_mapped(place, self.map.texels())?;
+                let region = ImageRegion::mip(&self.map_image, 0, 0);
+                let copies = [(place, region)];
+                pass.encoder().copy_buffer_to_regions(&self.map_staging, &self.map_image, write, &copies);
+                Ok(())
+            });
     }
 
     /// What was made ready, in one list a buffer: the ring's own, and others where something did not fit.

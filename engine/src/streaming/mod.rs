@@ -35,6 +35,7 @@ mod tests;
 mod tiling;
 
 pub use error::{Error, Result};
+pub use frame::StreamedImages;
 pub use ground::{GroundDesc, GroundLook, StreamedGround};
 pub use image::{StreamedImage, StreamedImageDesc};
 pub use need::GroundPlane;

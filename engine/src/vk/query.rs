@@ -8,6 +8,7 @@ use super::command::CommandEncoder;
 use super::device::Device;
 use super::error::{Error, Result};
 use super::retire::Garbage;
+use super::timeline::Timeline;
 
 /// Most passes that are timed in one frame.
 const MAX_PASSES: usize = 64;
@@ -24,11 +25,21 @@ pub struct PassTimer {
 }
 
 impl PassTimer {
-    /// A timer of one frame in flight.
+    /// A timer of one frame in flight on the graphics queue.
     ///
     /// # Errors
     /// When the driver has no memory.
     pub fn new(device: &Arc<Device>) -> Result<Self> {
+        Self::of_queue(device, Timeline::Graphics)
+    }
+
+    /// A timer of one frame in flight on a timeline's queue.
+    ///
+    /// # Errors
+    /// When the queue does not exist or the driver has no memory.
+    pub fn of_queue(device: &Arc<Device>, timeline: Timeline) -> Result<Self> {
+        let queue = device.queue(timeline);
+        let family = queue.ok_or_else(|| device.unsupported("a timer", "that queue"))?.family as usize;
         device.alive("vkCreateQueryPool")?;
         let info = vk::QueryPoolCreateInfo::default()
             .query_type(vk::QueryType::TIMESTAMP)
@@ -41,7 +52,6 @@ impl PassTimer {
             pool
         };
         device.counters.made();
-        let family = device.queue_plan().graphics.family as usize;
         let valid_bits = device.capabilities().queue_families[family].timestamp_bits;
         Ok(Self { device: device.clone(), pool, names: Vec::new(), valid_bits, stale: false })
     }

@@ -216,6 +216,11 @@ impl GpuScene {
         self.payloads.upload(ring, &mut self.jobs)
     }
 
+    /// Whether there are uploads to record.
+    pub fn has_uploads(&self) -> bool {
+        !self.jobs.is_empty()
+    }
+
     /// Records the uploads that [`GpuScene::prepare`] made ready. The caller orders them before their readers.
     pub fn record_uploads(&self, encoder: &mut CommandEncoder) {
         self.scatter.record(encoder, &self.jobs);

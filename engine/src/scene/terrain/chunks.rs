@@ -169,16 +169,17 @@ impl Chunks {
     /// The pass that was recorded is submitted.
     pub(super) fn submitted(&mut self) {
         self.unmade.clear();
+        self.jobs = None;
     }
 
-    pub(super) fn record(
-        &mut self,
-        encoder: &mut CommandEncoder,
-        geometry: &GeometryPool,
-        textures: &Textures,
-    ) {
-        let Some((upload, count)) = self.jobs.take() else { return };
-        encoder.begin_label("TerrainVertices");
+    /// Whether there are vertices to make.
+    pub(super) fn has_jobs(&self) -> bool {
+        self.jobs.is_some()
+    }
+
+    pub(super) fn record(&self, encoder: &mut CommandEncoder, geometry: &GeometryPool, textures: &Textures) {
+        let Some((upload, count)) = &self.jobs else { return };
+        let count = *count;
         let side = self.quads + 1;
         let groups = self.pipeline.groups([side * side, 1, 1])[0];
         let bindings = PassBindings {
@@ -197,7 +198,6 @@ impl Chunks {
             encoder.dispatch(&self.pipeline, &bindings, &push, [groups, batch, 1]);
             first += batch;
         }
-        encoder.end_label();
     }
 
     pub(super) fn remove_all(&mut self, gpu: &mut GpuScene, geometry: &mut GeometryPool) -> Result<()> {

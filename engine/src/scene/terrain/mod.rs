@@ -167,7 +167,12 @@ impl Terrain {
     }
 
     /// Records the pass that makes this frame's new vertices.
-    pub(super) fn record(&mut self, encoder: &mut CommandEncoder, geometry: &GeometryPool) {
+    /// Whether there are vertices to make.
+    pub(super) fn has_jobs(&self) -> bool {
+        self.chunks.has_jobs()
+    }
+
+    pub(super) fn record(&self, encoder: &mut CommandEncoder, geometry: &GeometryPool) {
         self.chunks.record(encoder, geometry, &self.textures);
     }
 

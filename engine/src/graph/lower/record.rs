@@ -1,0 +1,173 @@
+//! Recording a compiled frame.
+
+use super::context::{PassContext, Resolver};
+use super::error::{Error, Result};
+use super::frame::{Attached, Imported, Ready, Work, declared_image};
+use super::frame_graph::{FrameGraph, lane_of};
+use super::states::ImportKey;
+use super::stats::GraphStats;
+use crate::graph::{Barrier, Compiled, Declaration, Queue, ResourceId, ResourceInfo, Subresources};
+use crate::vk::{BarrierBatch, BufferBarrier, CommandBuffer, CommandEncoder, ImageBarrier, Point};
+
+use super::context::Found;
+
+/// A submission that is recorded.
+pub(super) enum RecordedSubmission {
+    Commands(usize, CommandBuffer),
+    Commit(Option<Point>),
+}
+
+/// A frame that is recorded and not submitted.
+pub struct Recorded<'g> {
+    pub(super) graph: &'g mut FrameGraph,
+    pub(super) submissions: Vec<RecordedSubmission>,
+    pub(super) imports: Vec<(ResourceId, ImportKey)>,
+    pub(super) history: Vec<(&'static str, ResourceId, ResourceId)>,
+    pub(super) swapchain: Option<ResourceId>,
+}
+
+impl<'g> Ready<'g, '_> {
+    /// Makes what is not there yet, and lets every pass record.
+    ///
+    /// # Errors
+    /// When there is no memory, or what a pass says. Nothing is submitted; binds of commits are done and waited for by
+    /// the next frame.
+    pub fn record(self) -> Result<Recorded<'g>> {
+        let Ready { graph, attached } = self;
+        let recorded = record(graph, attached);
+        // Until it is submitted; a frame that is dropped instead has written times that never come.
+        graph.is_pending = true;
+        let (submissions, imports, history, swapchain) = recorded?;
+        Ok(Recorded { graph, submissions, imports, history, swapchain })
+    }
+}
+
+type Parts = (
+    Vec<RecordedSubmission>,
+    Vec<(ResourceId, ImportKey)>,
+    Vec<(&'static str, ResourceId, ResourceId)>,
+    Option<ResourceId>,
+);
+
+fn record(graph: &mut FrameGraph, attached: Attached<'_>) -> Result<Parts> {
+    let Attached { mut work, names, imports, history } = attached;
+    for (name, _, current) in &history {
+        if let Some(info) = declared_image(graph, *current) {
+            graph.history.make(&graph.device, name, info)?;
+        }
+    }
+    let (place, options) = (graph.place(), graph.compile_options());
+    let FrameGraph {
+        device, compiler, declaration, places, history: images, batch, frame, stats, bound, ..
+    } = graph;
+    let compiled = compiler.compile(declaration, &options)?;
+    *stats = GraphStats::of(compiled);
+    let place = &mut places[place];
+    place.transients.prepare(device, declaration, compiled, *frame)?;
+    let count = declaration.resources.len();
+    let mut resolver = Resolver {
+        declaration,
+        imports: vec![None; count],
+        history: vec![None; count],
+        images,
+        transients: &place.transients,
+        absent: &compiled.absent,
+    };
+    for (id, import, _) in &imports {
+        resolver.imports[id.0 as usize] = Some(*import);
+    }
+    for (name, previous, current) in &history {
+        resolver.history[previous.0 as usize] = Some((*name, true));
+        resolver.history[current.0 as usize] = Some((*name, false));
+    }
+    let mut recorded = Vec::with_capacity(compiled.submissions.len());
+    for submission in &compiled.submissions {
+        let passes = &compiled.order[submission.passes.start as usize..submission.passes.end as usize];
+        if submission.queue == Queue::Commit {
+            let mut point = None;
+            for plan in passes {
+                let index = plan.pass.0 as usize;
+                if let Work::Commit(commit) = std::mem::replace(&mut work[index], Work::Nothing) {
+                    let done = commit().map_err(|error| Error::of_pass(names[index], error))?;
+                    // Kept until something that waits for it is submitted.
+                    *bound = done.or(*bound);
+                    point = done.or(point);
+                }
+            }
+            recorded.push(RecordedSubmission::Commit(point));
+            continue;
+        }
+        let index = lane_of(submission.queue);
+        let Some(lane) = place.lanes.get_mut(index).and_then(Option::as_mut) else { continue };
+        let mut encoder = lane.pool.begin("Frame")?;
+        for plan in passes {
+            let index = plan.pass.0 as usize;
+            let name = names[index];
+            lower(&mut encoder, batch, declaration, &resolver, barriers(compiled, &plan.barriers));
+            lane.timer.begin(&mut encoder, name);
+            if let Work::Record(record) = std::mem::replace(&mut work[index], Work::Nothing) {
+                let mut context = PassContext { encoder: &mut encoder, resolver: &resolver, pass: plan.pass };
+                record(&mut context).map_err(|error| Error::of_pass(name, error))?;
+            }
+            lane.timer.end(&mut encoder, name);
+        }
+        lower(&mut encoder, batch, declaration, &resolver, barriers(compiled, &submission.barriers_after));
+        recorded.push(RecordedSubmission::Commands(index, encoder.finish()?));
+    }
+    let swapchain = imports.iter().find(|(_, import, _)| matches!(import, Imported::Raw { .. }));
+    let swapchain = swapchain.map(|(id, ..)| *id);
+    let imports = imports.into_iter().map(|(id, _, key)| (id, key)).collect();
+    Ok((recorded, imports, history, swapchain))
+}
+
+fn barriers<'c>(compiled: &'c Compiled, range: &std::ops::Range<u32>) -> &'c [Barrier] {
+    compiled.barriers.get(range.start as usize..range.end as usize).unwrap_or_default()
+}
+
+/// Records the barriers of one place with one call.
+fn lower(
+    encoder: &mut CommandEncoder,
+    batch: &mut BarrierBatch,
+    declaration: &Declaration,
+    resolver: &Resolver<'_>,
+    barriers: &[Barrier],
+) {
+    for barrier in barriers {
+        let index = barrier.resource.0 as usize;
+        let from = (barrier.from.stages, barrier.from.accesses);
+        let to = (barrier.to.stages, barrier.to.accesses);
+        match (resolver.get(index), declaration.resources.get(index).map(|r| &r.info)) {
+            (Some(Found::Buffer(buffer)), _) => {
+                let (offset, bytes) = match barrier.part {
+                    Subresources::Bytes { offset, bytes } => (offset, bytes),
+                    _ => (0, ash::vk::WHOLE_SIZE),
+                };
+                batch.buffer(BufferBarrier { buffer: buffer.raw(), offset, bytes, from, to });
+            }
+            (Some(found), Some(ResourceInfo::Image(info))) => {
+                let (image, aspect) = match found {
+                    Found::Image(image) => (image.raw(), image.desc().aspect()),
+                    Found::Raw { image, .. } => (image, ash::vk::ImageAspectFlags::COLOR),
+                    Found::Buffer(_) => continue,
+                };
+                let (first_mip, mips, first_layer, layers) = match barrier.part {
+                    Subresources::Image { first_mip, mips, first_layer, layers } => {
+                        (first_mip, mips, first_layer, layers)
+                    }
+                    _ => (0, info.mips, 0, info.layers),
+                };
+                let range = ash::vk::ImageSubresourceRange::default()
+                    .aspect_mask(aspect)
+                    .base_mip_level(first_mip)
+                    .level_count(mips)
+                    .base_array_layer(first_layer)
+                    .layer_count(layers);
+                let layouts = (barrier.from.layout, barrier.to.layout);
+                batch.image(ImageBarrier { image, range, layouts, from, to });
+            }
+            // Nothing stands behind it: a resource that no pass of this frame touches.
+            _ => {}
+        }
+    }
+    encoder.barriers(batch);
+}

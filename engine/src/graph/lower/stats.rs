@@ -1,0 +1,54 @@
+//! What the graph knows of the last frame.
+
+use serde::Serialize;
+
+use crate::graph::Compiled;
+
+/// The last frame, in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct GraphStats {
+    /// Passes that took part.
+    pub passes: u64,
+    /// Passes that did not.
+    pub culled: u64,
+    /// Submissions, commits included.
+    pub submissions: u64,
+    /// Barriers.
+    pub barriers: u64,
+    /// Calls that recorded them.
+    pub barrier_calls: u64,
+    /// Transient resources.
+    pub transients: u64,
+    /// Memory that they share, bytes.
+    pub transient_bytes: u64,
+    /// Lower bound: the most that is alive at one moment, bytes.
+    pub transient_bound_bytes: u64,
+    /// What they would take without sharing, bytes.
+    pub transient_unaliased_bytes: u64,
+    /// Memory of the transients of all frames in flight, as allocated, bytes.
+    pub heap_bytes: u64,
+    /// Frames compiled so far.
+    pub compiles: u64,
+    /// Frames so far that were found compiled.
+    pub compile_hits: u64,
+}
+
+impl GraphStats {
+    pub(super) fn of(compiled: &Compiled) -> Self {
+        let calls = compiled.order.iter().filter(|pass| !pass.barriers.is_empty()).count()
+            + compiled.submissions.iter().filter(|s| !s.barriers_after.is_empty()).count();
+        let sum = |of: fn(&crate::graph::HeapPlan) -> u64| compiled.heaps.iter().map(of).sum();
+        Self {
+            passes: compiled.order.len() as u64,
+            culled: compiled.culled.len() as u64,
+            submissions: compiled.submissions.len() as u64,
+            barriers: compiled.barriers.len() as u64,
+            barrier_calls: calls as u64,
+            transients: compiled.placements.iter().flatten().count() as u64,
+            transient_bytes: sum(|heap| heap.bytes),
+            transient_bound_bytes: sum(|heap| heap.bound),
+            transient_unaliased_bytes: sum(|heap| heap.unaliased),
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Submitting a recorded frame: each queue's submissions in order, waits between them, states for the next frame.
+
+use super::error::Result;
+use super::frame_graph::{FrameGraph, Place};
+use super::record::{Recorded, RecordedSubmission};
+use crate::graph::{Compiled, Queue};
+use crate::vk::timeline::PresentSync;
+use crate::vk::{Point, Timeline};
+
+/// Timelines of the lanes.
+const LANES: [Timeline; 3] = [Timeline::Graphics, Timeline::Compute, Timeline::Transfer];
+
+/// A frame in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Done {
+    /// Moment when the graphics queue is done with it.
+    pub graphics: Point,
+    /// Moment when the last submission of each other queue is done.
+    pub beside: [Option<Point>; 2],
+    /// Whether a submission of it waited for binds.
+    pub waits_for_binds: bool,
+}
+
+impl Recorded<'_> {
+    /// Submits the frame. Every first submission of a queue waits for `waits` too.
+    ///
+    /// # Errors
+    /// When the device is lost, or the driver refuses a submission: those before it are in flight then.
+    pub fn submit(self, waits: &[Point], present: PresentSync) -> Result<Done> {
+        let Recorded { graph, submissions, imports, history, swapchain } = self;
+        let options = graph.compile_options();
+        let FrameGraph { device, compiler, declaration, states, history: images, frame, bound, .. } = graph;
+        let compiled = compiler.compile(declaration, &options)?;
+        let presenting = presenting(compiled, declaration, swapchain);
+        let mut points: Vec<Option<Point>> = vec![None; submissions.len()];
+        let mut present = Some(present);
+        let mut done = Done {
+            graphics: device.submitted(Timeline::Graphics),
+            beside: [None; 2],
+            waits_for_binds: bound.is_some(),
+        };
+        let mut last = states.last;
+        for (index, recorded) in submissions.into_iter().enumerate() {
+            let (lane, commands) = match recorded {
+                RecordedSubmission::Commit(point) => {
+                    points[index] = point;
+                    continue;
+                }
+                RecordedSubmission::Commands(lane, commands) => (lane, commands),
+            };
+            let submission = &compiled.submissions[index];
+            let mut list: Vec<Point> = waits.to_vec();
+            list.extend(*bound);
+            let of_frame = &compiled.waits[submission.waits.start as usize..submission.waits.end as usize];
+            list.extend(of_frame.iter().filter_map(|wait| points.get(wait.submission as usize).copied()?));
+            // What frames before left on other queues.
+            let kinds = (0..states.last.len()).filter(|kind| submission.external >> kind & 1 == 1);
+            list.extend(kinds.filter_map(|kind| states.last[kind]));
+            let timeline = LANES[lane];
+            let sync = if presenting == Some(index) { present.take() } else { None };
+            let point =
+                device.submit_with_present(timeline, vec![commands], &list, sync.unwrap_or_default())?;
+            points[index] = Some(point);
+            last[submission.queue as usize] = Some(point);
+            match lane {
+                0 => done.graphics = point,
+                beside => done.beside[beside - 1] = Some(point),
+            }
+        }
+        *bound = None;
+        states.last = last;
+        let left = |id: crate::graph::ResourceId| compiled.left.get(id.0 as usize).copied().flatten();
+        for (id, key) in imports {
+            if Some(id) != swapchain {
+                states.leave(key, left(id), *frame);
+            }
+        }
+        for (name, previous, current) in history {
+            images.submitted(name, left(previous), left(current), *frame);
+        }
+        states.forget_old(*frame);
+        images.forget_old(*frame);
+        let place = (*frame % graph.places.len() as u64) as usize;
+        let Place { lanes, transients } = &mut graph.places[place];
+        transients.forget_old(*frame);
+        lanes.iter_mut().flatten().for_each(|lane| lane.is_timed = true);
+        graph.frame += 1;
+        graph.is_pending = false;
+        Ok(done)
+    }
+}
+
+/// The submission that leaves the swapchain's image to be shown.
+fn presenting(
+    compiled: &Compiled,
+    declaration: &crate::graph::Declaration,
+    swapchain: Option<crate::graph::ResourceId>,
+) -> Option<usize> {
+    let swapchain = swapchain?;
+    compiled.submissions.iter().rposition(|submission| {
+        let passes = submission.passes.start as usize..submission.passes.end as usize;
+        submission.queue == Queue::Graphics
+            && compiled.order[passes]
+                .iter()
+                .any(|plan| declaration.uses_of(plan.pass).iter().any(|usage| usage.resource == swapchain))
+    })
+}
