@@ -1,7 +1,7 @@
 //! Random frames, in the declared and in random order, on one queue and on several: the model finds no fault, and finds
 //! one when something is left out.
 
-use ash::vk::{AccessFlags2, PipelineStageFlags2};
+use ash::vk::AccessFlags2;
 use proptest::prelude::*;
 
 use super::model::{Fault, Model, atoms};
@@ -237,7 +237,7 @@ fn options(seed: u64) -> Options {
     }
 }
 
-/// Frames in a row, each on what the one before left. Faults are made in the second.
+/// Frames in a row, each on what the one before left. Faults are made in the first.
 struct Row {
     scripts: Vec<Script>,
     compiled: Vec<Compiled>,
@@ -327,7 +327,7 @@ fn run(row: &Row, fault: Option<Fault>) -> Result<(), String> {
     let mut model = Model::new();
     for turn in 0..FRAMES {
         let Script { frame, physical } = &row.scripts[turn];
-        let fault = fault.filter(|_| turn == 1);
+        let fault = fault.filter(|_| turn == 0);
         model.run(frame, physical, &row.compiled[turn], &row.options[turn], fault)?;
     }
     Ok(())
@@ -349,7 +349,7 @@ fn check_order(frame: &Declaration, compiled: &Compiled) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_model_finds_no_fault(seed in any::<u64>(), passes in 1u64..14) {
@@ -360,38 +360,56 @@ proptest! {
     }
 }
 
-/// Leaves one thing out at a time; the model has to notice nearly all of it. What it may miss is said where it is counted.
+/// Leaves one thing out at a time, in the first frame of a row; the model has to notice. Where queues wait for each other
+/// for other reasons, a semaphore may make up for what is missing; where they do not, nothing does. What only the host or
+/// a later frame would miss is not counted.
 #[test]
 fn the_model_notices_what_is_left_out() {
-    let mut missed: [Vec<String>; 5] = Default::default();
-    let mut made = [0; 5];
-    for seed in 0..120u64 {
+    let mut missed = [0; 4];
+    let mut made = [0; 4];
+    let mut made_alone = 0;
+    for seed in 0..200u64 {
         let row = row(seed.wrapping_mul(0x1234_5678_9abc_def1), 10);
         assert_eq!(run(&row, None), Ok(()), "seed {seed}\n{}", describe(&row));
-        let plan = &row.compiled[1];
+        let (frame, plan) = (&row.scripts[0].frame, &row.compiled[0]);
         let mut faults: Vec<(usize, Fault)> = Vec::new();
         for (at, barrier) in plan.barriers.iter().enumerate() {
+            let origin = frame.resources[barrier.resource.0 as usize].origin;
+            if !matches!(origin, Origin::Transient { .. }) {
+                continue;
+            }
             faults.push((0, Fault::NoBarrier(at)));
-            if !barrier.from.stages.is_empty() && barrier.from.stages != PipelineStageFlags2::ALL_COMMANDS {
-                faults.push((3, Fault::FewerStages(at)));
+            if barrier.from.stages.as_raw().count_ones() == 1 {
+                faults.push((1, Fault::FewerStages(at)));
             }
             if barrier.from.accesses != AccessFlags2::NONE {
-                faults.push((4, Fault::NoAccesses(at)));
+                faults.push((2, Fault::NoAccesses(at)));
             }
         }
-        faults.extend((0..plan.waits.len()).map(|at| (1, Fault::NoWait(at))));
-        let external = plan.submissions.iter().enumerate().filter(|(_, submission)| submission.external != 0);
-        faults.extend(external.map(|(at, _)| (2, Fault::NoExternal(at))));
+        // Explicit orders and the line of commits are waited for whatever is touched.
+        if frame.orders.is_empty() {
+            let ends = plan.submissions.iter().filter(|submission| submission.queue != Queue::Commit);
+            faults.extend(ends.flat_map(|end| end.waits.clone()).map(|at| (3, Fault::NoWait(at as usize))));
+        }
         for (kind, fault) in faults {
             made[kind] += 1;
-            if run(&row, Some(fault)).is_ok() {
-                missed[kind].push(format!("seed {seed}: {fault:?}"));
+            let is_missed = run(&row, Some(fault)).is_ok();
+            // Without semaphores there is only one path, and every barrier on it counts.
+            if plan.waits.is_empty() {
+                made_alone += 1;
+                assert!(!is_missed, "seed {seed}: {fault:?}\n{}", describe(&row));
             }
+            missed[kind] += usize::from(is_missed);
         }
     }
-    let counts: Vec<(usize, usize)> = missed.iter().map(Vec::len).zip(made).collect();
-    println!("missed of made, by kind: {counts:?}");
-    for list in &missed {
-        println!("{:?}", &list[..list.len().min(12)]);
+    println!("missed {missed:?} of {made:?}: barriers, stages, accesses, waits");
+    assert!(made_alone > 200, "{made_alone}");
+    for (missed, made) in missed.into_iter().zip(made) {
+        assert!(made > 100 && missed * 3 <= made, "{missed} of {made} missed");
     }
+}
+
+/// A random frame by seed, as the first of a row.
+pub(super) fn random_frame(seed: u64, passes: u64) -> Declaration {
+    script(seed, passes, &|_| None, 0).frame
 }
