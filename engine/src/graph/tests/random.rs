@@ -108,8 +108,11 @@ fn script(seed: u64, passes: u64, before: &dyn Fn(usize) -> Option<ImportState>,
                 physical.push(Some(index));
             }
             (1, true) => {
-                let [old, new] =
-                    if turn % 2 == 0 { [100 + index, 200 + index] } else { [200 + index, 100 + index] };
+                let [old, new] = if turn.is_multiple_of(2) {
+                    [100 + index, 200 + index]
+                } else {
+                    [200 + index, 100 + index]
+                };
                 let previous = match before(old) {
                     Some(ImportState::After(left)) => Some(left),
                     _ => None,
@@ -269,7 +272,7 @@ fn row(seed: u64, passes: u64) -> Row {
         if let Some(first) = row.options.first() {
             options.queues = first.queues;
         }
-        if seed % 3 == 0 {
+        if seed.is_multiple_of(3) {
             options.heap_before = row.compiled.last().map(|last| last.heap_after);
         }
         let compiled = Compiler::new().compile(&script.frame, &options).cloned();
