@@ -139,7 +139,8 @@ pub struct Compiled {
     /// Optional uses that find nothing, because the passes that would write are switched off: indices into
     /// [`Declaration::uses`](super::Declaration::uses), ascending.
     pub absent: Vec<u32>,
-    /// What the frame may still do to the memory of transients when it ends, for whoever uses the same heaps next.
+    /// What the frame, and those before that nobody has waited for, may still do to the memory of transients when it
+    /// ends: for whoever uses the same heaps next.
     pub heap_after: LeftState,
 }
 

@@ -368,23 +368,28 @@ impl Sync {
         self.find_heap_after(found, compiled);
     }
 
+    /// What this frame and those before may still do to the heaps. What was before stays in: the next frame may lay
+    /// transients where this one had none.
     fn find_heap_after(&self, found: &Found<'_>, compiled: &mut Compiled) {
-        let mut after = LeftState { stages: 0, accesses: 0, layout: 0, queue: Queue::Graphics, beside: 0 };
-        for (resource, grid) in found.declaration.resources.iter().zip(&found.cells.grids) {
-            if !matches!(resource.origin, Origin::Transient { .. }) {
-                continue;
-            }
-            for cell in &self.cells[grid.all()] {
-                for lane in 0..LANES {
-                    let (stages, accesses) = cell.pending(lane);
-                    if lane == Queue::Graphics as usize {
-                        after.stages |= stages;
-                        after.accesses |= accesses;
-                    } else if stages != 0 {
-                        after.beside |= 1 << lane;
-                        after.accesses |= ash::vk::AccessFlags2::MEMORY_WRITE.as_raw();
-                    }
+        let mut after = LeftState::default();
+        let mut add = |cell: &Cell| {
+            for lane in 0..LANES {
+                let (stages, accesses) = cell.pending(lane);
+                if lane == Queue::Graphics as usize {
+                    after.stages |= stages;
+                    after.accesses |= accesses;
+                } else if stages != 0 {
+                    after.beside |= 1 << lane;
+                    after.accesses |= ash::vk::AccessFlags2::MEMORY_WRITE.as_raw();
                 }
+            }
+        };
+        if let Some(before) = found.options.heap_before {
+            add(&imported(before, false, found.options));
+        }
+        for (resource, grid) in found.declaration.resources.iter().zip(&found.cells.grids) {
+            if matches!(resource.origin, Origin::Transient { .. }) {
+                self.cells[grid.all()].iter().for_each(&mut add);
             }
         }
         compiled.heap_after = after;

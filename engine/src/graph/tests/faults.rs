@@ -71,6 +71,16 @@ fn the_end_of_the_last_frame_is_waited_for() {
 }
 
 #[test]
+fn frames_before_the_last_are_not_forgotten() {
+    let (_, compiled, ..) = take_over(true);
+    let before = Some(compiled.heap_after);
+    // A frame without transients: what the one before it left is still there.
+    let mut frame = Declaration::default();
+    let compiled = compile(&mut frame, &Options { heap_before: before, ..Options::default() });
+    assert_eq!(Some(compiled.heap_after), before);
+}
+
+#[test]
 fn history_is_outside_and_says_when_it_is_not_valid() {
     let build = |previous: Option<LeftState>, current: ImportState| {
         let mut frame = Declaration::default();
