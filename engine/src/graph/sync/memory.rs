@@ -14,17 +14,19 @@ struct Segment {
 /// What a transient that takes memory over has to wait for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TakeOver {
-    /// Stages by lane, and write accesses.
+    /// Stages and write accesses, by lane.
     pub(super) stages: [u64; LANES],
-    pub(super) accesses: u64,
+    pub(super) accesses: [u64; LANES],
     /// One of those that lay there; [`NONE`] if nobody did.
     pub(super) occupant: u32,
     pub(super) is_known: bool,
+    /// Bits of the lanes on which the frame before may have it still.
+    pub(super) external: u8,
 }
 
 impl TakeOver {
     pub(super) const UNKNOWN: Self =
-        Self { stages: [0; LANES], accesses: 0, occupant: NONE, is_known: false };
+        Self { stages: [0; LANES], accesses: [0; LANES], occupant: NONE, is_known: false, external: 0 };
 }
 
 /// Occupants of all heaps, in bytes order. Only the last occupant of a byte is kept: it waited for those before.
@@ -71,7 +73,18 @@ impl Memory {
             Some(Segment { start, end, resource }),
             after.filter(|segment| segment.end > end).map(|segment| Segment { start: end, ..segment }),
         ];
-        segments.splice(first..last, parts.into_iter().flatten());
+        // In place: a splice of unknown length would allocate.
+        let mut at = first;
+        for part in parts.into_iter().flatten() {
+            match segments.get_mut(at).filter(|_| at < last) {
+                Some(segment) => *segment = part,
+                None => segments.insert(at, part),
+            }
+            at += 1;
+        }
+        if at < last {
+            segments.drain(at..last);
+        }
         (&self.found, has_free)
     }
 }
