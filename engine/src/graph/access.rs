@@ -3,6 +3,8 @@
 use ash::vk::{AccessFlags2, BufferUsageFlags, ImageLayout, ImageUsageFlags, PipelineStageFlags2};
 use serde::{Deserialize, Serialize};
 
+use super::declaration::Queue;
+
 /// A set of shader stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ShaderStages(u8);
@@ -70,6 +72,9 @@ pub enum Access {
     HostRead,
     /// Shown by a swapchain.
     Present,
+    /// Pages are bound or unbound: only by passes on [`Queue::Commit`](super::Queue::Commit). No command touches the
+    /// resource, what was there stays and layouts do not change; whoever uses it next waits.
+    Commit,
 }
 
 impl Access {
@@ -112,7 +117,7 @@ impl Access {
             Self::Index => Stage::INDEX_INPUT,
             Self::CopySource | Self::CopyDestination | Self::CopyDestinationOver => Stage::ALL_TRANSFER,
             Self::HostRead => Stage::HOST,
-            Self::Present => Stage::NONE,
+            Self::Present | Self::Commit => Stage::NONE,
         }
     }
 
@@ -136,7 +141,7 @@ impl Access {
             Self::CopySource => Flag::TRANSFER_READ,
             Self::CopyDestination | Self::CopyDestinationOver => Flag::TRANSFER_WRITE,
             Self::HostRead => Flag::HOST_READ,
-            Self::Present => Flag::NONE,
+            Self::Present | Self::Commit => Flag::NONE,
         }
     }
 
@@ -152,6 +157,7 @@ impl Access {
             Self::CopyDestination | Self::CopyDestinationOver => ImageLayout::TRANSFER_DST_OPTIMAL,
             Self::Present => ImageLayout::PRESENT_SRC_KHR,
             Self::Indirect | Self::Index | Self::HostRead => ImageLayout::GENERAL,
+            Self::Commit => ImageLayout::UNDEFINED,
         }
     }
 
@@ -168,7 +174,9 @@ impl Access {
             }
             Self::CopySource => ImageUsageFlags::TRANSFER_SRC,
             Self::CopyDestination | Self::CopyDestinationOver => ImageUsageFlags::TRANSFER_DST,
-            Self::Indirect | Self::Index | Self::HostRead | Self::Present => ImageUsageFlags::empty(),
+            Self::Indirect | Self::Index | Self::HostRead | Self::Present | Self::Commit => {
+                ImageUsageFlags::empty()
+            }
         }
     }
 
@@ -193,6 +201,32 @@ impl Access {
 
     /// Whether a buffer can be touched so.
     pub fn fits_buffers(self) -> bool {
-        self == Self::HostRead || !self.buffer_usage().is_empty()
+        matches!(self, Self::HostRead | Self::Commit) || !self.buffer_usage().is_empty()
+    }
+
+    /// Whether passes of a queue can touch a resource so: no draws on the compute queue, only copies on the transfer
+    /// queue, only page binds on the commit queue.
+    pub fn fits_queue(self, queue: Queue) -> bool {
+        let is_commit = self == Self::Commit;
+        match queue {
+            Queue::Graphics => !is_commit,
+            Queue::Compute => match self {
+                Self::ColourAttachment
+                | Self::ColourAttachmentOver
+                | Self::DepthAttachment
+                | Self::DepthAttachmentOver
+                | Self::DepthTest
+                | Self::Index => false,
+                Self::Sampled(stages)
+                | Self::StorageRead(stages)
+                | Self::StorageWrite(stages)
+                | Self::StorageReadWrite(stages) => stages == ShaderStages::COMPUTE,
+                _ => !is_commit,
+            },
+            Queue::Transfer => {
+                matches!(self, Self::CopySource | Self::CopyDestination | Self::CopyDestinationOver)
+            }
+            Queue::Commit => is_commit,
+        }
     }
 }

@@ -70,8 +70,12 @@ pub struct Submission {
     pub passes: Range<u32>,
     /// Barriers after its last pass: a range of [`Compiled::barriers`].
     pub barriers_after: Range<u32>,
-    /// Submissions of other queues that it waits for: a range of [`Compiled::waits`].
+    /// Submissions of other queues that it waits for: a range of [`Compiled::waits`]. A commit waits for the commit
+    /// before it too, since binds of one queue may overtake each other.
     pub waits: Range<u32>,
+    /// Queues whose work of frames before has to be over first, each as the bit `1 << Queue`: imported resources were
+    /// left there.
+    pub external: u8,
 }
 
 /// From the first to the last place in the order at which the memory of a transient is taken. Wider than its uses where
@@ -132,4 +136,16 @@ pub struct Compiled {
     pub left: Vec<Option<LeftState>>,
     /// For each resource, whether queues of more than one kind touch it: it is made for concurrent use.
     pub is_shared: Vec<bool>,
+    /// Optional uses that find nothing, because the passes that would write are switched off: indices into
+    /// [`Declaration::uses`](super::Declaration::uses), ascending.
+    pub absent: Vec<u32>,
+    /// What the frame may still do to the memory of transients when it ends, for whoever uses the same heaps next.
+    pub heap_after: Scope,
+}
+
+impl Compiled {
+    /// Whether a use finds nothing; `index` counts [`Declaration::uses`](super::Declaration::uses).
+    pub fn is_absent(&self, index: u32) -> bool {
+        self.absent.binary_search(&index).is_ok()
+    }
 }

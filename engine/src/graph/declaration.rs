@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::access::Access;
+use super::error::GraphError;
 use super::handle::{PassId, ResourceId};
 
 /// A name: borrowed where it is known when the program is built, so that a frame declares it without an allocation.
@@ -72,6 +73,9 @@ pub struct LeftState {
     pub layout: i32,
     /// Queue of the last use.
     pub queue: Queue,
+    /// Further queues that used it since, each as the bit `1 << Queue`.
+    #[serde(default)]
+    pub beside: u8,
 }
 
 impl LeftState {
@@ -82,6 +86,7 @@ impl LeftState {
             accesses: access.accesses().as_raw(),
             layout: if is_image { access.layout().as_raw() } else { 0 },
             queue,
+            beside: 0,
         }
     }
 }
@@ -229,4 +234,7 @@ pub struct Declaration {
     pub uses: Vec<Use>,
     /// Passes that have to come before others whatever they touch: (before, after).
     pub orders: Vec<(PassId, PassId)>,
+    /// The first mistake made while declaring; compiling gives it.
+    #[serde(skip)]
+    pub(super) mistake: Option<GraphError>,
 }

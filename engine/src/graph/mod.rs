@@ -13,14 +13,27 @@
 //! A frame goes one way, and each step consumes the one before: declared, compiled, executing, retired.
 
 mod access;
+mod cells;
+mod check;
+mod compile;
 mod compiled;
+mod cull;
 mod declaration;
+mod declare;
+mod error;
 mod handle;
+mod lifetime;
+mod order;
+mod sync;
+#[cfg(test)]
+mod tests;
+
 pub mod dump;
 pub mod pack;
 pub mod recorded;
 
 pub use access::{Access, ShaderStages};
+pub use compile::{CompileStats, Compiler, Options, Order, Queues};
 pub use compiled::{
     Barrier, Compiled, CullReason, HeapPlan, Lifetime, PassPlan, Placement, Scope, Submission, Wait,
 };
@@ -28,4 +41,5 @@ pub use declaration::{
     BufferInfo, Declaration, HeapKey, ImageInfo, ImportState, LeftState, MemoryNeeds, Name, Origin, Pass,
     Queue, Resource, ResourceInfo, Subresources, Use,
 };
+pub use error::GraphError;
 pub use handle::{BufferHandle, Handle, ImageHandle, PassId, ResourceId};
