@@ -74,7 +74,7 @@ pub struct Submission {
     /// before it too, since binds of one queue may overtake each other.
     pub waits: Range<u32>,
     /// Queues whose work of frames before has to be over first, each as the bit `1 << Queue`: imported resources were
-    /// left there.
+    /// left there. The first commit of a frame waits for the commits of frames before.
     pub external: u8,
 }
 
@@ -140,7 +140,7 @@ pub struct Compiled {
     /// [`Declaration::uses`](super::Declaration::uses), ascending.
     pub absent: Vec<u32>,
     /// What the frame may still do to the memory of transients when it ends, for whoever uses the same heaps next.
-    pub heap_after: Scope,
+    pub heap_after: LeftState,
 }
 
 impl Compiled {

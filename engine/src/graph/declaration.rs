@@ -12,10 +12,11 @@ use super::handle::{PassId, ResourceId};
 pub type Name = Cow<'static, str>;
 
 /// The kind of queue a pass runs on. Where a device has no such queue the graphics queue takes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Queue {
     /// Draws, dispatches, copies.
+    #[default]
     Graphics,
     /// Dispatches and copies beside rendering.
     Compute,
@@ -63,7 +64,7 @@ pub enum ResourceInfo {
 
 /// How uses leave a resource: what whoever touches it next has to wait for. Raw Vulkan flags, so that it can be written
 /// to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct LeftState {
     /// `VkPipelineStageFlags2` of the last write and of all reads since.
     pub stages: u64,

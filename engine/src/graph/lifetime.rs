@@ -17,12 +17,14 @@ pub(super) struct Span {
     pub(super) last: u32,
     /// For each lane, one more than the last submission that touches it.
     pub(super) submissions: [u32; LANES],
-    /// The last use in the order.
+    /// The last use in the order that is no commit: its place, and which use. `u32::MAX` if all are commits.
+    pub(super) last_command: u32,
     pub(super) last_use: u32,
 }
 
 impl Span {
-    const NEVER: Self = Self { first: u32::MAX, last: 0, submissions: [0; LANES], last_use: 0 };
+    const NEVER: Self =
+        Self { first: u32::MAX, last: 0, submissions: [0; LANES], last_command: u32::MAX, last_use: 0 };
 
     /// Whether any pass touches it.
     pub(super) fn is_used(&self) -> bool {
@@ -58,7 +60,9 @@ impl Lifetimes {
                 span.first = span.first.min(place as u32);
                 span.last = place as u32;
                 span.submissions[lane] = submission + 1;
-                span.last_use = at;
+                if lane != COMMIT {
+                    (span.last_command, span.last_use) = (place as u32, at);
+                }
             }
         }
     }

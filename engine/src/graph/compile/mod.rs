@@ -7,9 +7,9 @@ mod key;
 
 use super::cells::Cells;
 use super::check::check;
-use super::compiled::{Compiled, HeapPlan, Placement, Scope};
+use super::compiled::{Compiled, HeapPlan, Placement};
 use super::cull::Cull;
-use super::declaration::{Declaration, HeapKey};
+use super::declaration::{Declaration, HeapKey, LeftState};
 use super::error::GraphError;
 use super::lifetime::Lifetimes;
 use super::order::{Edges, Sort, Submissions, lane};
@@ -49,9 +49,9 @@ pub struct Options {
     pub order: Order,
     /// `bufferImageGranularity` in bytes: above one, buffers and images get heaps of their own.
     pub granularity: u64,
-    /// What the last frame in the same heaps may still do to them ([`Compiled::heap_after`]), on the graphics queue;
-    /// `None` when the host has waited for it.
-    pub heap_before: Option<Scope>,
+    /// What the last frame in the same heaps may still do to them ([`Compiled::heap_after`]); `None` when the host has
+    /// waited for it.
+    pub heap_before: Option<LeftState>,
 }
 
 impl Default for Options {

@@ -15,6 +15,8 @@ pub(in crate::graph) const WRITES: u64 = AccessFlags2::SHADER_WRITE.as_raw()
     | AccessFlags2::HOST_WRITE.as_raw()
     | AccessFlags2::MEMORY_WRITE.as_raw();
 
+const MEMORY_WRITE: u64 = AccessFlags2::MEMORY_WRITE.as_raw();
+
 /// Everything that a queue does.
 pub(in crate::graph) const ALL: u64 = PipelineStageFlags2::ALL_COMMANDS.as_raw();
 
@@ -112,7 +114,10 @@ impl Cell {
     pub(super) fn pending(&self, lane: usize) -> (u64, u64) {
         let is_open = usize::from(self.owner) == lane && self.cover == NONE;
         let (stages, accesses) = if is_open { (self.write_stages, self.write_accesses) } else { (0, 0) };
-        (self.reads[lane] | stages, accesses)
+        // Left by several queues before the frame, and which of them wrote is not told.
+        let is_untold = self.external & (1 << lane) != 0 && self.reads[lane] & ALL != 0;
+        let untold = if is_untold && self.write_accesses != 0 { MEMORY_WRITE } else { 0 };
+        (self.reads[lane] | stages, accesses | untold)
     }
 
     /// Whether other lanes have to be waited for.
@@ -195,8 +200,8 @@ impl Cell {
         } else if self.external != 0 {
             *external |= self.external & !(1 << lane);
             if self.external & (1 << lane) != 0 {
-                // This lane and others had it before the frame, and which of them wrote is not told.
-                let from = scope(ALL, self.write_accesses, self.layout);
+                let (stages, accesses) = self.pending(lane);
+                let from = scope(stages, accesses, self.layout);
                 step = Step::Barrier { from, to: scope(touch.stages, touch.accesses, self.layout) };
             }
         }

@@ -14,17 +14,19 @@ struct Segment {
 /// What a transient that takes memory over has to wait for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TakeOver {
-    /// Stages by lane, and write accesses.
+    /// Stages and write accesses, by lane.
     pub(super) stages: [u64; LANES],
-    pub(super) accesses: u64,
+    pub(super) accesses: [u64; LANES],
     /// One of those that lay there; [`NONE`] if nobody did.
     pub(super) occupant: u32,
     pub(super) is_known: bool,
+    /// Bits of the lanes on which the frame before may have it still.
+    pub(super) external: u8,
 }
 
 impl TakeOver {
     pub(super) const UNKNOWN: Self =
-        Self { stages: [0; LANES], accesses: 0, occupant: NONE, is_known: false };
+        Self { stages: [0; LANES], accesses: [0; LANES], occupant: NONE, is_known: false, external: 0 };
 }
 
 /// Occupants of all heaps, in bytes order. Only the last occupant of a byte is kept: it waited for those before.

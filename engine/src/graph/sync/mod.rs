@@ -13,4 +13,6 @@ mod cell;
 mod memory;
 mod walk;
 
+#[cfg(test)]
+pub(super) use cell::WRITES;
 pub(super) use walk::{Found, Sync};

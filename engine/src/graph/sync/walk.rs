@@ -47,6 +47,8 @@ pub(in crate::graph) struct Sync {
     /// Of every submission: what it waits for, by lane, and outside of the frame.
     waits: Vec<[u32; LANES]>,
     external: Vec<u8>,
+    /// Of every resource: one more than the submission that changed it after its last command; commits may come later.
+    changed_last: Vec<u32>,
     /// Of every submission: lanes whose work before the frame is known to be over.
     known_external: Vec<u8>,
 }
@@ -55,23 +57,39 @@ impl Sync {
     /// Fills in the order, barriers, submissions, waits and how the frame leaves things. Placements are there already.
     pub(in crate::graph) fn run(&mut self, found: &Found<'_>, compiled: &mut Compiled) {
         self.start(found, compiled);
-        for &pass in &found.submissions.order {
-            let start = compiled.barriers.len() as u32;
-            let uses = &found.declaration.passes[pass as usize].uses;
-            for at in uses.start as usize..uses.end as usize {
-                if !found.cull.is_absent[at] {
-                    self.touch(found, compiled, pass, at);
+        let mut leaving = 0;
+        for (index, cut) in found.submissions.cuts.iter().enumerate() {
+            for &pass in &found.submissions.order[cut.first as usize..cut.end as usize] {
+                let start = compiled.barriers.len() as u32;
+                let uses = &found.declaration.passes[pass as usize].uses;
+                for at in uses.start as usize..uses.end as usize {
+                    if !found.cull.is_absent[at] {
+                        self.touch(found, compiled, pass, at);
+                    }
                 }
+                let barriers = start..compiled.barriers.len() as u32;
+                compiled.order.push(PassPlan { pass: PassId(pass), barriers });
             }
-            let barriers = start..compiled.barriers.len() as u32;
-            compiled.order.push(PassPlan { pass: PassId(pass), barriers });
+            let start = compiled.barriers.len() as u32;
+            while let Some(&(_, id)) = self.leaving.get(leaving).filter(|leaving| leaving.0 as usize == index)
+            {
+                leaving += 1;
+                self.leave(found, compiled, index, id);
+            }
+            compiled.submissions.push(Submission {
+                queue: queue(cut.lane),
+                passes: cut.first..cut.end,
+                barriers_after: start..compiled.barriers.len() as u32,
+                waits: 0..0,
+                external: 0,
+            });
         }
-        self.leave(found, compiled);
+        self.find_left(found, compiled);
         self.finish(found, compiled);
     }
 
     fn start(&mut self, found: &Found<'_>, compiled: &mut Compiled) {
-        let Found { declaration, options, cells, submissions, .. } = *found;
+        let Found { declaration, options, cells, submissions, lifetimes, .. } = *found;
         compiled.barriers.clear();
         compiled.order.clear();
         self.cells.clear();
@@ -91,11 +109,23 @@ impl Sync {
         }
         self.take_overs.clear();
         self.take_overs.resize(declaration.resources.len(), TakeOver::UNKNOWN);
+        self.changed_last.clear();
+        self.changed_last.resize(declaration.resources.len(), 0);
         self.memory.clear(compiled.heaps.len());
         self.waits.clear();
         self.waits.extend(submissions.cuts.iter().map(|cut| cut.waits));
         self.external.clear();
         self.external.resize(submissions.cuts.len(), 0);
+        compiled.submissions.clear();
+        self.leaving.clear();
+        for (id, (resource, span)) in declaration.resources.iter().zip(&lifetimes.spans).enumerate() {
+            if let Some(&pass) = submissions.order.get(span.last_command as usize)
+                && !matches!(resource.origin, Origin::Transient { .. })
+            {
+                self.leaving.push((submissions.of_pass[pass as usize], id as u32));
+            }
+        }
+        self.leaving.sort_unstable();
     }
 
     /// One use, in its place.
@@ -110,6 +140,11 @@ impl Sync {
         if usage.access == Access::Commit {
             for cell in grid.cells(range) {
                 self.cells[cell].commit(&mut self.external[submission]);
+            }
+            let changed = self.changed_last[id.0 as usize];
+            if let Some(cut) = changed.checked_sub(1).and_then(|at| found.submissions.cuts.get(at as usize)) {
+                let wait = &mut self.waits[submission][cut.lane];
+                *wait = changed.max(*wait);
             }
             return;
         }
@@ -149,6 +184,8 @@ impl Sync {
         touch: &Touch,
     ) -> (Step, Option<ResourceId>) {
         let take_over = self.take_over(found, compiled, id);
+        let submission = found.submissions.of_pass[touch.pass as usize];
+        self.external[submission as usize] |= take_over.external & !(1 << touch.lane);
         self.cells[cell].is_fresh = false;
         let mut outside = 0;
         let step = self.cells[cell].touch(touch, NEXT, &mut outside);
@@ -160,7 +197,7 @@ impl Sync {
         if stages == 0 && step == Step::Nothing {
             return (step, None);
         }
-        let from = scope(stages, take_over.accesses, 0);
+        let from = scope(stages, take_over.accesses[touch.lane], 0);
         let takes_over = (take_over.occupant != NONE).then_some(ResourceId(take_over.occupant));
         (Step::Barrier { from, to: touch_scope(touch) }, takes_over)
     }
@@ -179,13 +216,18 @@ impl Sync {
                     for lane in 0..LANES {
                         let (stages, accesses) = cell.pending(lane);
                         take_over.stages[lane] |= stages;
-                        take_over.accesses |= accesses;
+                        take_over.accesses[lane] |= accesses;
                     }
                 }
             }
             if let Some(before) = found.options.heap_before.filter(|_| has_free) {
-                take_over.stages[Queue::Graphics as usize] |= before.stages.as_raw();
-                take_over.accesses |= before.accesses.as_raw() & WRITES;
+                let cell = imported(before, false, found.options);
+                for lane in 0..LANES {
+                    let (stages, accesses) = cell.pending(lane);
+                    take_over.stages[lane] |= stages;
+                    take_over.accesses[lane] |= accesses;
+                }
+                take_over.external = cell.external;
             }
         }
         self.take_overs[id.0 as usize] = take_over;
@@ -235,38 +277,8 @@ impl Sync {
         }
     }
 
-    /// Barriers after the last use of what outlives the frame, and how everything is left.
-    fn leave(&mut self, found: &Found<'_>, compiled: &mut Compiled) {
-        let Found { declaration, submissions, lifetimes, .. } = *found;
-        compiled.left.clear();
-        compiled.left.resize(declaration.resources.len(), None);
-        self.leaving.clear();
-        for (id, (resource, span)) in declaration.resources.iter().zip(&lifetimes.spans).enumerate() {
-            if span.is_used() && !matches!(resource.origin, Origin::Transient { .. }) {
-                let submission = submissions.of_pass[submissions.order[span.last as usize] as usize];
-                self.leaving.push((submission, id as u32));
-            }
-        }
-        self.leaving.sort_unstable();
-        compiled.submissions.clear();
-        let mut at = 0;
-        for (index, cut) in submissions.cuts.iter().enumerate() {
-            let start = compiled.barriers.len() as u32;
-            while let Some(&(_, id)) = self.leaving.get(at).filter(|leaving| leaving.0 as usize == index) {
-                at += 1;
-                self.leave_one(found, compiled, index, id);
-            }
-            compiled.submissions.push(Submission {
-                queue: queue(cut.lane),
-                passes: cut.first..cut.end,
-                barriers_after: start..compiled.barriers.len() as u32,
-                waits: 0..0,
-                external: 0,
-            });
-        }
-    }
-
-    fn leave_one(&mut self, found: &Found<'_>, compiled: &mut Compiled, submission: usize, id: u32) {
+    /// Barriers after the last use of what outlives the frame.
+    fn leave(&mut self, found: &Found<'_>, compiled: &mut Compiled, submission: usize, id: u32) {
         let resource = &found.declaration.resources[id as usize];
         let span = &found.lifetimes.spans[id as usize];
         let grid = &found.cells.grids[id as usize];
@@ -280,8 +292,8 @@ impl Sync {
         let layout = self.cells[grid.all()].first().map_or(0, |cell| cell.layout);
         let is_mixed = self.cells[grid.all()].iter().any(|cell| cell.layout != layout);
         // A resource has one layout between frames: parts that differ follow the last use.
-        let target = asked.or_else(|| (is_mixed && last != Access::Commit).then_some(last));
-        if let Some(target) = target.filter(|_| lane != COMMIT) {
+        let target = asked.or_else(|| is_mixed.then_some(last));
+        if let Some(target) = target {
             let touch = Touch { writes: false, ..Touch::new(target, NONE, lane, is_image) };
             self.runs.clear();
             for row in 0..grid.rows {
@@ -296,7 +308,7 @@ impl Sync {
                             span.submissions.iter().enumerate().filter(|&(at, _)| at != lane)
                         {
                             let wait = &mut self.waits[submission][other];
-                            *wait = last.max(*wait);
+                            *wait = before(found.submissions, other, last, submission).max(*wait);
                         }
                     }
                     match cell.touch(&touch, NEXT, &mut self.external[submission]) {
@@ -313,8 +325,17 @@ impl Sync {
                 self.merge_rows(row);
             }
             self.add_barriers(found, compiled, ResourceId(id));
+            self.changed_last[id as usize] = submission as u32 + 1;
         }
-        compiled.left[id as usize] = Some(left(&self.cells[grid.all()]));
+    }
+
+    fn find_left(&self, found: &Found<'_>, compiled: &mut Compiled) {
+        compiled.left.clear();
+        for (id, resource) in found.declaration.resources.iter().enumerate() {
+            let is_kept = !matches!(resource.origin, Origin::Transient { .. });
+            let is_used = found.lifetimes.spans[id].is_used();
+            compiled.left.push((is_kept && is_used).then(|| left(&self.cells[found.cells.grids[id].all()])));
+        }
     }
 
     /// Waits in a row, without those that others imply.
@@ -331,6 +352,10 @@ impl Sync {
                 compiled.waits.push(Wait { submission, stages: ALL });
                 known |= self.known_external[submission as usize];
             }
+            if cut.lane == COMMIT {
+                // Binds of one queue may overtake each other, those of the frame before too.
+                self.external[index] |= 1 << COMMIT;
+            }
             let external = self.external[index] & !known;
             known |= external;
             of_lane[cut.lane] = known;
@@ -344,26 +369,39 @@ impl Sync {
     }
 
     fn find_heap_after(&self, found: &Found<'_>, compiled: &mut Compiled) {
-        let (mut stages, mut accesses) = (0, 0);
+        let mut after = LeftState { stages: 0, accesses: 0, layout: 0, queue: Queue::Graphics, beside: 0 };
         for (resource, grid) in found.declaration.resources.iter().zip(&found.cells.grids) {
             if !matches!(resource.origin, Origin::Transient { .. }) {
                 continue;
             }
             for cell in &self.cells[grid.all()] {
                 for lane in 0..LANES {
-                    let (cell_stages, cell_accesses) = cell.pending(lane);
-                    accesses |= cell_accesses;
-                    let is_beside = lane != Queue::Graphics as usize && cell_stages != 0;
-                    stages |= if is_beside { ALL } else { cell_stages };
+                    let (stages, accesses) = cell.pending(lane);
+                    if lane == Queue::Graphics as usize {
+                        after.stages |= stages;
+                        after.accesses |= accesses;
+                    } else if stages != 0 {
+                        after.beside |= 1 << lane;
+                        after.accesses |= ash::vk::AccessFlags2::MEMORY_WRITE.as_raw();
+                    }
                 }
             }
         }
-        compiled.heap_after = scope(stages, accesses, 0);
+        compiled.heap_after = after;
     }
 }
 
 fn touch_scope(touch: &Touch) -> Scope {
     scope(touch.stages, touch.accesses, touch.layout)
+}
+
+/// One more than the newest submission of a lane before another: `last`, unless that is a commit that comes later.
+fn before(submissions: &Submissions, lane: usize, last: u32, submission: usize) -> u32 {
+    if last as usize <= submission {
+        return last;
+    }
+    let earlier = submissions.cuts[..submission].iter().rposition(|cut| cut.lane == lane);
+    earlier.map_or(0, |index| index as u32 + 1)
 }
 
 /// A cell as work before the frame left it.

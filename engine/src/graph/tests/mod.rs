@@ -1,7 +1,9 @@
 //! Tests of the graph as a whole: small frames by hand, faults of other engines, and random frames against a model.
 
 mod errors;
+mod model;
 mod plain;
+mod random;
 
 use super::*;
 
