@@ -5,8 +5,11 @@ use std::time::{Duration, Instant};
 /// Repeat a call for so long before its time is taken as one sample.
 const SAMPLE: Duration = Duration::from_millis(2);
 
-/// Microseconds of a call: one sample a run, each the mean of as many calls as fill two milliseconds, after one such round
-/// that is not measured.
+/// Samples of a run.
+const SAMPLES: u32 = 9;
+
+/// Microseconds of a call: nine samples a run, each the mean of as many calls as fill two milliseconds, after one such
+/// round that is not measured.
 pub(crate) fn microseconds(runs: u32, mut call: impl FnMut()) -> Vec<f64> {
     let mut calls = 1u32;
     loop {
@@ -22,7 +25,7 @@ pub(crate) fn microseconds(runs: u32, mut call: impl FnMut()) -> Vec<f64> {
         (0..calls).for_each(|_| call());
         start.elapsed().as_secs_f64() * 1e6 / f64::from(calls)
     };
-    (0..runs.max(1)).map(sample).collect()
+    (0..runs.max(1).saturating_mul(SAMPLES)).map(sample).collect()
 }
 
 /// Heap allocations that a call makes on this thread.
@@ -46,7 +49,7 @@ mod tests {
     #[test]
     fn calls_are_timed_and_allocations_counted() {
         let times = microseconds(3, || std::thread::sleep(Duration::from_micros(100)));
-        assert!(times.len() == 3 && times.iter().all(|us| *us >= 100.0), "{times:?}");
+        assert!(times.len() == 27 && times.iter().all(|us| *us >= 100.0), "{times:?}");
         assert_eq!(allocations(|| ()), 0);
         assert_eq!(allocations(|| drop(std::hint::black_box(vec![1u8; 100]))), 1);
         assert!(!processor().is_empty());

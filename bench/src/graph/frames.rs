@@ -1,9 +1,9 @@
 //! Frames of so many passes: recorded ones one after the other, and ones with the counts of somebody else's.
 
-use vasa::graph::pack::corpus::Numbers;
+use vasa::graph::pack::Numbers;
 use vasa::graph::{
-    Access, BufferInfo, Declaration, HeapKey, MemoryNeeds, Origin, Pass, PassId, Queue, Resource, ResourceId,
-    ResourceInfo, ShaderStages, Subresources, Use, recorded,
+    Access, BufferInfo, Declaration, HeapKey, MemoryNeeds, Name, Origin, Pass, PassId, Queue, Resource,
+    ResourceId, ResourceInfo, ShaderStages, Subresources, Use, recorded,
 };
 
 use crate::error::Error;
@@ -11,8 +11,12 @@ use crate::error::Error;
 /// The first `passes` passes of the recorded frames, one frame after the other and over again. No pass is culled: each
 /// has side effects.
 pub(super) fn chained(passes: usize) -> Result<Declaration, Error> {
-    let frames: Vec<Declaration> =
+    let mut frames: Vec<Declaration> =
         recorded::FRAMES.iter().map(|frame| frame.declaration()).collect::<Result<_, _>>()?;
+    for frame in &mut frames {
+        frame.passes.iter_mut().for_each(|pass| keep(&mut pass.name));
+        frame.resources.iter_mut().for_each(|resource| keep(&mut resource.name));
+    }
     let mut chain = Declaration::default();
     for frame in frames.iter().cycle() {
         if chain.passes.len() >= passes || frame.passes.is_empty() {
@@ -21,6 +25,11 @@ pub(super) fn chained(passes: usize) -> Result<Declaration, Error> {
         append(&mut chain, frame, passes);
     }
     Ok(chain)
+}
+
+/// Programs name passes by literals; names of a file are kept for good, so that they are compared and copied the same way.
+fn keep(name: &mut Name) {
+    *name = Name::Borrowed(std::mem::take(name).into_owned().leak());
 }
 
 /// Adds a frame, but no pass beyond `most`.
@@ -83,7 +92,7 @@ pub(super) fn with_counts(counts: Counts) -> Declaration {
         let bytes = numbers.logarithmic(256, 16 << 20);
         let heap = HeapKey { memory_type: 0, is_linear: true };
         frame.resources.push(Resource {
-            name: format!("Resource{resource}").into(),
+            name: Name::Borrowed(format!("Resource{resource}").leak()),
             info: ResourceInfo::Buffer(BufferInfo { bytes, usage: 0 }),
             origin: Origin::Transient { may_alias: true },
             needs: Some(MemoryNeeds { bytes, alignment: 256, heap }),
@@ -106,7 +115,7 @@ pub(super) fn with_counts(counts: Counts) -> Declaration {
             resource.versions += u32::from(access.writes());
         }
         frame.passes.push(Pass {
-            name: format!("Pass{pass}").into(),
+            name: Name::Borrowed(format!("Pass{pass}").leak()),
             queue: Queue::Graphics,
             has_side_effects: true,
             is_on: true,

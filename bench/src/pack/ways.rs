@@ -21,6 +21,9 @@ pub(super) enum Way {
     Pages,
 }
 
+/// Gives the bytes that the items of a frame take together.
+pub(super) type Worker = Box<dyn FnMut(&[Item]) -> u64>;
+
 impl Way {
     pub(super) const ALL: [Self; 6] =
         [Self::Apart, Self::Reuse, Self::Quick, Self::Balanced, Self::Thorough, Self::Pages];
@@ -37,8 +40,8 @@ impl Way {
     }
 
     /// What gives the bytes of a frame; it keeps its working memory from one to the next.
-    pub(super) fn worker(self) -> Box<dyn FnMut(&[Item]) -> u64> {
-        let packer = |effort| -> Box<dyn FnMut(&[Item]) -> u64> {
+    pub(super) fn worker(self) -> Worker {
+        let packer = |effort| -> Worker {
             let (mut packer, mut offsets) = (Packer::with_effort(effort), Vec::new());
             Box::new(move |items| packer.pack(items, &mut offsets))
         };
@@ -88,5 +91,18 @@ mod tests {
         let items = [item(4 * mib, 0, 1), item(2 * mib, 2, 3)];
         let bytes: Vec<u64> = Way::ALL.into_iter().map(|way| way.worker()(&items) / mib).collect();
         assert_eq!(bytes, [6, 6, 4, 4, 4, 4]);
+    }
+
+    #[test]
+    fn a_warm_packer_allocates_nothing() {
+        let frames: Vec<Vec<Item>> = (0..40).map(vasa::graph::pack::corpus::random_frame).collect();
+        let (mut packer, mut offsets) = (Packer::default(), Vec::new());
+        let mut pack_all = || {
+            frames.iter().for_each(|items| {
+                packer.pack(items, &mut offsets);
+            });
+        };
+        assert!(crate::host::allocations(&mut pack_all) > 0, "nothing is counted");
+        assert_eq!(crate::host::allocations(&mut pack_all), 0);
     }
 }
