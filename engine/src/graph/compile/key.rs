@@ -124,3 +124,42 @@ impl Hasher for Multiply {
         self.add(value as u64);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::declaration::{BufferInfo, ImportState, Queue};
+
+    /// Equality decides, whatever hashes say: here they are all the same.
+    #[test]
+    fn frames_of_one_hash_are_told_apart() {
+        let base = || {
+            let mut frame = Declaration::default();
+            let info = BufferInfo { bytes: 64, usage: 0 };
+            let mut buffer = frame.import_buffer("buffer", info, ImportState::Undefined, None);
+            let pass = frame.pass("pass", Queue::Graphics);
+            frame.write(pass, &mut buffer, crate::graph::Access::CopyDestination);
+            frame.pass("other", Queue::Graphics);
+            frame
+        };
+        let options = Options::default();
+        let mut key = Key::default();
+        assert!(!key.is(0, &Declaration::default(), &options));
+        key.set(0, &base(), &options);
+        assert!(key.is(0, &base(), &options));
+        let changes: [fn(&mut Declaration); 4] = [
+            |frame| frame.passes[1].queue = Queue::Compute,
+            |frame| frame.resources[0].versions = 2,
+            |frame| frame.uses[0].access = crate::graph::Access::CopyDestinationOver,
+            |frame| frame.orders.push((crate::graph::PassId(0), crate::graph::PassId(1))),
+        ];
+        for change in changes {
+            let mut other = base();
+            change(&mut other);
+            assert!(!key.is(0, &other, &options));
+        }
+        assert!(!key.is(0, &base(), &Options { aliasing: false, ..options }));
+        key.forget();
+        assert!(!key.is(0, &base(), &options));
+    }
+}

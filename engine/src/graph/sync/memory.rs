@@ -73,7 +73,18 @@ impl Memory {
             Some(Segment { start, end, resource }),
             after.filter(|segment| segment.end > end).map(|segment| Segment { start: end, ..segment }),
         ];
-        segments.splice(first..last, parts.into_iter().flatten());
+        // In place: a splice of unknown length would allocate.
+        let mut at = first;
+        for part in parts.into_iter().flatten() {
+            match segments.get_mut(at).filter(|_| at < last) {
+                Some(segment) => *segment = part,
+                None => segments.insert(at, part),
+            }
+            at += 1;
+        }
+        if at < last {
+            segments.drain(at..last);
+        }
         (&self.found, has_free)
     }
 }

@@ -447,6 +447,10 @@ fn left(cells: &[Cell]) -> LeftState {
             }
         }
         state.accesses |= cell.read_accesses;
+        // What one part has seen another may not have: where parts differ, the next reader has to look anew.
+        if (cell.cover != NONE || cell.external == 0) && cells.iter().any(|other| other.reads != cell.reads) {
+            state.accesses |= ash::vk::AccessFlags2::MEMORY_WRITE.as_raw();
+        }
         state.beside |= cell.external & !(1 << owner);
         if cell.owner != NO_LANE && usize::from(cell.owner) != owner {
             // Which of the queues wrote is not told: all of them may have.

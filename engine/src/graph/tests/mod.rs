@@ -1,9 +1,11 @@
 //! Tests of the graph as a whole: small frames by hand, faults of other engines, and random frames against a model.
 
 mod errors;
+mod faults;
 mod model;
 mod plain;
 mod random;
+mod steady;
 
 use super::*;
 

@@ -11,10 +11,10 @@ const ALL_COMMANDS: u64 = 1 << 16;
 
 /// A set of operations.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Set([u64; 24]);
+struct Set([u64; 48]);
 
 impl Set {
-    const NONE: Self = Self([0; 24]);
+    const NONE: Self = Self([0; 48]);
 
     fn add(&mut self, at: usize) {
         self.0[at / 64] |= 1 << (at % 64);
@@ -35,7 +35,7 @@ struct Operation {
     name: String,
     /// Identity of the resource across frames.
     resource: usize,
-    /// Bits of its atoms.
+    /// Bits of its atoms; commands are taken apart, one operation an atom.
     atoms: u32,
     accesses: u64,
     writes: bool,
@@ -46,8 +46,7 @@ struct Operation {
 pub(super) enum Fault {
     NoBarrier(usize),
     NoWait(usize),
-    NoExternal(usize),
-    /// The barrier forgets one stage on either side.
+    /// The barrier forgets its first stage.
     FewerStages(usize),
     /// The barrier forgets what has to be made available.
     NoAccesses(usize),
@@ -189,7 +188,7 @@ impl Model {
                 }
             }
             for (other, done) in before_frame.iter().enumerate() {
-                if submission.external >> other & 1 != 0 && fault != Some(Fault::NoExternal(index)) {
+                if submission.external >> other & 1 != 0 {
                     self.receive(lane, done);
                 }
             }
@@ -272,14 +271,18 @@ impl Model {
         };
         for lane in 0..4 {
             if lane == queue {
-                let at = self.push(operation.clone(), lane);
-                for stage in stages_of(left.stages) {
-                    self.done[lane][stage].add(at);
+                for atom in bits(u64::from(atoms)) {
+                    let at = self.push(Operation { atoms: atom as u32, ..operation.clone() }, lane);
+                    for stage in stages_of(left.stages) {
+                        self.done[lane][stage].add(at);
+                    }
                 }
             } else if (0..4)
                 .any(|kind| left.beside >> kind & 1 != 0 && lane == if has[kind] { kind } else { 0 })
             {
-                self.push(operation.clone(), lane);
+                for atom in bits(u64::from(atoms)) {
+                    self.push(Operation { atoms: atom as u32, ..operation.clone() }, lane);
+                }
             }
         }
     }
@@ -350,10 +353,14 @@ impl Model {
                 state.layouts[atom] = barrier.to.layout.as_raw();
             }
             let name = format!("change of '{}' to {:?}", resource.name, barrier.to.layout);
-            let change = self.push(Operation { name, resource: id, atoms, accesses: 0, writes: true }, lane);
-            self.available.add(change);
-            passed.add(change);
-            shown.add(change);
+            for atom in bits(u64::from(atoms)) {
+                let atoms = atom as u32;
+                let change = Operation { name: name.clone(), resource: id, atoms, accesses: 0, writes: true };
+                let at = self.push(change, lane);
+                self.available.add(at);
+                passed.add(at);
+                shown.add(at);
+            }
         }
         for stage in stages_of(barrier.to.stages.as_raw()) {
             self.known[lane][stage].join(&passed);
@@ -389,8 +396,10 @@ impl Model {
             self.check_state(usage, info, &operation)?;
             for stage in bits(stages).map(|bit| bit.trailing_zeros() as usize) {
                 self.check(&operation, usage, lane, stage, start, is_commit)?;
-                let at = self.push(operation.clone(), lane);
-                fresh.push((at, stage));
+                for atom in bits(u64::from(atoms)) {
+                    let at = self.push(Operation { atoms: atom as u32, ..operation.clone() }, lane);
+                    fresh.push((at, stage));
+                }
             }
         }
         for (at, stage) in fresh {
