@@ -28,6 +28,7 @@ use crate::stats;
 pub(crate) const BENCH: Bench = Bench {
     name: "bind",
     about: "costs of binding and allocating memory, through the engine and bare",
+    needs_device: true,
     run: measure,
 };
 

@@ -11,6 +11,12 @@ pub(crate) enum Error {
     /// A reserved resource said no.
     #[error(transparent)]
     Sparse(#[from] vasa::sparse::Error),
+    /// The frame graph said no.
+    #[error(transparent)]
+    Graph(#[from] vasa::graph::GraphError),
+    /// A recorded frame cannot be read.
+    #[error(transparent)]
+    Recorded(#[from] vasa::graph::recorded::RecordedError),
     /// The JSON file cannot be written.
     #[error("cannot write {}: {source}; name a file in a folder you can write to", path.display())]
     Write {

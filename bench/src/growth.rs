@@ -25,6 +25,7 @@ use crate::stats;
 pub(crate) const BENCH: Bench = Bench {
     name: "growth",
     about: "frame times while a buffer grows, in place and by recreating and copying",
+    needs_device: true,
     run: measure,
 };
 

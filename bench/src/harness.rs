@@ -44,7 +44,8 @@ const MEBIBYTE: u64 = 1 << 20;
 
 /// What a bench may know: how to open devices, and how long to measure.
 pub(crate) struct Context {
-    instance: Arc<Instance>,
+    /// `None` where no bench needs a device.
+    instance: Option<Arc<Instance>>,
     device: Option<String>,
     /// Steady runs wanted of each variant.
     pub(crate) runs: u32,
@@ -58,13 +59,12 @@ impl Context {
     /// # Errors
     /// When there is no Vulkan here.
     pub(crate) fn new(cli: &Cli) -> Result<Self, Error> {
-        let options = InstanceOptions {
-            application: "vasa-bench".into(),
-            validation: Validation::Off,
-            ..Default::default()
-        };
-        let instance = Instance::new(options)?;
-        Ok(Self { instance, device: cli.device.clone(), runs: cli.runs(), quick: cli.quick })
+        Ok(Self { instance: Some(load()?), ..Self::without_device(cli) })
+    }
+
+    /// For benches that measure no device: Vulkan is not loaded.
+    pub(crate) fn without_device(cli: &Cli) -> Self {
+        Self { instance: None, device: cli.device.clone(), runs: cli.runs(), quick: cli.quick }
     }
 
     /// A fresh device: its own peak of memory, nothing left of the variant before.
@@ -73,7 +73,8 @@ impl Context {
     /// When no device fits.
     pub(crate) fn open(&self, mask: FeatureMask) -> Result<Arc<Device>, Error> {
         let options = DeviceOptions { name: self.device.clone(), mask, ..Default::default() };
-        Ok(Device::open(&self.instance, &options)?)
+        let instance = self.instance.clone().map_or_else(load, Ok)?;
+        Ok(Device::open(&instance, &options)?)
     }
 
     /// Which device and build this is.
@@ -83,6 +84,16 @@ impl Context {
     pub(crate) fn facts(&self) -> Result<Facts, Error> {
         Ok(Facts::of(self.open(FeatureMask::default())?.capabilities()))
     }
+}
+
+/// Vulkan, without validation.
+fn load() -> Result<Arc<Instance>, Error> {
+    let options = InstanceOptions {
+        application: "vasa-bench".into(),
+        validation: Validation::Off,
+        ..Default::default()
+    };
+    Ok(Instance::new(options)?)
 }
 
 /// Whether a device is a software driver.

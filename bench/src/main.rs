@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cli -> registry (below) -> a bench: harness (devices, clocks, turns) -> stats -> report (table, JSON)
+//!                                 pack, graph: host (clock, allocations), no device at all
 //! ```
 //!
 //! One file a bench; comparison crates are dependencies of this crate alone. Exit status: 0 = measured,
@@ -10,8 +11,11 @@
 mod bind;
 mod cli;
 mod error;
+mod graph;
 mod growth;
 mod harness;
+mod host;
+mod pack;
 mod report;
 mod stats;
 
@@ -20,7 +24,7 @@ use std::process::ExitCode;
 use cli::{Cli, Parsed};
 use error::Error;
 use harness::Context;
-use report::{JsonFile, Outcome};
+use report::{Facts, JsonFile, Outcome};
 
 /// A bench: what it is called, what it measures, and how it is run.
 pub(crate) struct Bench {
@@ -28,20 +32,25 @@ pub(crate) struct Bench {
     pub(crate) name: &'static str,
     /// One line for `--help`.
     pub(crate) about: &'static str,
+    /// Whether it measures a device; the others run where there is no Vulkan.
+    pub(crate) needs_device: bool,
     /// Measures.
     pub(crate) run: fn(&Context) -> Result<Outcome, Error>,
 }
 
 /// Every bench, in the order they run.
-pub(crate) const BENCHES: &[Bench] = &[growth::BENCH, bind::BENCH];
+pub(crate) const BENCHES: &[Bench] = &[growth::BENCH, bind::BENCH, pack::BENCH, graph::BENCH];
 
 fn run(cli: &Cli) -> Result<(), Error> {
     let json = cli.json.as_deref().map(JsonFile::prepare).transpose()?;
-    let context = Context::new(cli)?;
-    let facts = context.facts()?;
+    let wanted: Vec<&Bench> =
+        BENCHES.iter().filter(|b| cli.name.as_deref().is_none_or(|name| name == b.name)).collect();
+    let needs_device = wanted.iter().any(|bench| bench.needs_device);
+    let context = if needs_device { Context::new(cli)? } else { Context::without_device(cli) };
+    let facts = if needs_device { context.facts()? } else { Facts::of_host() };
     println!("{facts}");
     let mut outcomes = Vec::new();
-    for bench in BENCHES.iter().filter(|b| cli.name.as_deref().is_none_or(|name| name == b.name)) {
+    for bench in wanted {
         let outcome = (bench.run)(&context)?;
         println!("\n{}", outcome.text);
         outcomes.push((bench.name, outcome.json));

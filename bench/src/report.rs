@@ -31,15 +31,24 @@ impl Facts {
     /// Of a device, and of this build: the commit is `VASA_COMMIT` where that is set, otherwise what git said
     /// when this was built.
     pub(crate) fn of(capabilities: &Capabilities) -> Self {
+        Self::with(json!({
+            "name": capabilities.name,
+            "driver": capabilities.driver,
+            "api": capabilities.api,
+            "type": capabilities.device_type,
+            "sparse_tier": capabilities.sparse.tier(),
+        }))
+    }
+
+    /// Of the processor alone, where no device is measured.
+    pub(crate) fn of_host() -> Self {
+        Self::with(json!({ "name": crate::host::processor(), "type": "host" }))
+    }
+
+    fn with(device: Value) -> Self {
         let given = std::env::var("VASA_COMMIT").ok().filter(|c| !c.trim().is_empty());
         Self {
-            device: json!({
-                "name": capabilities.name,
-                "driver": capabilities.driver,
-                "api": capabilities.api,
-                "type": capabilities.device_type,
-                "sparse_tier": capabilities.sparse.tier(),
-            }),
+            device,
             commit: given.unwrap_or_else(|| env!("VASA_BUILD_COMMIT").into()).trim().into(),
             profile: if cfg!(debug_assertions) { "dev" } else { "release" },
         }
@@ -49,15 +58,11 @@ impl Facts {
 impl fmt::Display for Facts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |key: &str| self.device[key].as_str().unwrap_or_default();
-        write!(
-            f,
-            "{}, {}, Vulkan {}; commit {}, {} build",
-            text("name"),
-            text("driver"),
-            text("api"),
-            self.commit,
-            self.profile
-        )
+        write!(f, "{}", text("name"))?;
+        if self.device["api"].is_string() {
+            write!(f, ", {}, Vulkan {}", text("driver"), text("api"))?;
+        }
+        write!(f, "; commit {}, {} build", self.commit, self.profile)
     }
 }
 

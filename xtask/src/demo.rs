@@ -92,18 +92,27 @@ fn own_help() -> Result<u8, Error> {
     Ok(0)
 }
 
+/// Benches that measure the processor alone: they need no driver, and none is set up for them.
+const HOST_BENCHES: [&str; 2] = ["pack", "graph"];
+
 /// Runs `cargo xtask bench`. Gives back the benchmark's exit status.
 ///
 /// # Errors
 ///
 /// A build that fails, or no driver.
 pub fn bench(arguments: &[OsString], args: &DriverArgs) -> Result<u8, Error> {
-    let demos = workspace::demos()?;
-    let prepared =
-        driver::prepare(&demos, driver::Wanted { choice: args.driver, yes: args.yes, layers: false })?;
+    let is_host = arguments.first().is_some_and(|name| HOST_BENCHES.iter().any(|host| name == host));
+    let prepared = if is_host {
+        None
+    } else {
+        let wanted = driver::Wanted { choice: args.driver, yes: args.yes, layers: false };
+        Some(driver::prepare(&workspace::demos()?, wanted)?)
+    };
     let mut command = Command::new(workspace::bench()?);
     command.args(arguments);
-    prepared.env.apply(&mut command);
+    if let Some(prepared) = prepared {
+        prepared.env.apply(&mut command);
+    }
     process::run(&mut command).map(process::exit_code)
 }
 

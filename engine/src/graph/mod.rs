@@ -33,14 +33,8 @@ pub mod dump;
 pub mod pack;
 pub mod recorded;
 
-pub use compile::{CompileStats, Compiler, Options, Order, Queues};
-pub use error::GraphError;
-pub use lower::{
-    Done, Error, Frame, FrameGraph, GraphOptions, GraphStats, PassBuilder, PassContext, PassError,
-    PassResources, Ready, Recorded, Result,
-};
-
 pub use access::{Access, ShaderStages};
+pub use compile::{CompileStats, Compiler, Options, Order, Queues};
 pub use compiled::{
     Barrier, Compiled, CullReason, HeapPlan, Lifetime, PassPlan, Placement, Scope, Submission, Wait,
 };
@@ -48,4 +42,9 @@ pub use declaration::{
     BufferInfo, Declaration, HeapKey, ImageInfo, ImportState, LeftState, MemoryNeeds, Name, Origin, Pass,
     Queue, Resource, ResourceInfo, Subresources, Use,
 };
+pub use error::GraphError;
 pub use handle::{BufferHandle, Handle, ImageHandle, PassId, ResourceId};
+pub use lower::{
+    Done, Error, Frame, FrameGraph, GraphOptions, GraphStats, PassBuilder, PassContext, PassError,
+    PassResources, Ready, Recorded, Result,
+};

@@ -13,6 +13,7 @@ use super::colour::{BACKGROUND, Colour, EMPTY, Palette, of_queue};
 use super::svg::{Anchor, Svg, fitting, width};
 use super::{Compiled, Declaration, Laid, Queue, alive, laid_in, pass_name, queue_name};
 use crate::graph::compiled::HeapPlan;
+use crate::graph::declaration::ResourceInfo;
 use crate::vk::Bytes;
 
 const MARGIN: f64 = 28.0;
@@ -121,7 +122,12 @@ impl Chart<'_> {
     fn heap(&self, svg: &mut Svg, index: u32, heap: &HeapPlan, top: f64, height: f64) -> f64 {
         let laid = laid_in(self.declaration, self.compiled, index);
         let (left, right) = (self.x(0.0), self.x(self.compiled.order.len() as f64));
-        let kind = if heap.key.is_linear { "buffers" } else { "images" };
+        let is_buffer = |one: &Laid<'_>| matches!(one.resource.info, ResourceInfo::Buffer(_));
+        let kind = match laid.iter().filter(|one| is_buffer(one)).count() {
+            0 => "images",
+            count if count == laid.len() => "buffers",
+            _ => "images and buffers",
+        };
         let title = format!("Heap {index}: {kind}, memory type {}", heap.key.memory_type);
         svg.text(MARGIN, top - 10.0, 13.0, TEXT, Anchor::Start, &title);
         let used = format!("{} transients, {} without sharing", laid.len(), short(heap.unaliased));

@@ -9,8 +9,6 @@
 //!
 //! A `Compiled` that belongs to another declaration gives a wrong picture, never a panic.
 
-#[cfg(test)]
-mod by_hand;
 mod chart;
 mod colour;
 mod dot;

@@ -8,11 +8,15 @@
 //! items --pages--> pages of 64 KiB, any that are free: reaches the bound in pages, costs sparse binds
 //! ```
 //!
+//! Items are those of one heap: whoever calls keeps memory types apart, and buffers from images where a device has a
+//! `bufferImageGranularity`.
+//!
 //! This is dynamic storage allocation, which is NP-hard; the search is bounded by work, not by time, so that the same
 //! items always get the same offsets and a steady graph never moves.
 
 mod bound;
 pub mod corpus;
+mod numbers;
 pub mod pages;
 mod place;
 mod search;
@@ -23,6 +27,7 @@ mod page_tests;
 mod tests;
 
 pub use bound::bound;
+pub use numbers::Numbers;
 pub use search::{Effort, Packer, Report};
 
 /// A transient to place: what it takes and how long it lives.

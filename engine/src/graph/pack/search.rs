@@ -8,10 +8,9 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use super::Item;
 use super::bound::Events;
-use super::corpus::Numbers;
 use super::place::Heap;
+use super::{Item, Numbers};
 use crate::vk::Bytes;
 
 /// Below this many items the search is cut short: such frames are packed in a few tens of microseconds.

@@ -27,9 +27,9 @@ fn any_access() -> impl Strategy<Value = Access> {
 }
 
 fn any_state() -> impl Strategy<Value = ImportState> {
-    let after = (any::<u64>(), any::<u64>(), any::<i32>(), any_queue()).prop_map(
-        |(stages, accesses, layout, queue)| {
-            ImportState::After(LeftState { stages, accesses, layout, queue, beside: 0 })
+    let after = (any::<u64>(), any::<u64>(), any::<i32>(), any_queue(), any::<u8>()).prop_map(
+        |(stages, accesses, layout, queue, beside)| {
+            ImportState::After(LeftState { stages, accesses, layout, queue, beside })
         },
     );
     prop_oneof![Just(ImportState::Undefined), after]
