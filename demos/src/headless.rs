@@ -13,8 +13,6 @@ use crate::stop;
 
 /// Seconds a frame.
 pub const TIME_STEP: f32 = 1.0 / 60.0;
-/// Frames of a run that does not say how many.
-const FRAMES: u32 = 120;
 
 /// Draws all frames and writes the files.
 ///
@@ -24,7 +22,7 @@ pub fn run(mut run: Run) -> Result<()> {
     let instance = Instance::new(run.instance_options())?;
     let device = Device::open(&instance, &run.device_options())?;
     let mut engine = run.build(device)?;
-    let (size, frames) = (run.args.size.0, run.args.frames.unwrap_or(FRAMES));
+    let (size, frames) = (run.args.size.0, run.args.frames.unwrap_or(run.scene.frames()));
     let bar = std::io::stderr().is_terminal();
     if bar {
         run.progress.step("drawing");
@@ -36,6 +34,7 @@ pub fn run(mut run: Run) -> Result<()> {
         run.scene.before_frame(&mut engine, &run.settings);
         engine.render(&view, size, None)?;
         run.times.add(begun.elapsed().as_secs_f64() * 1e3);
+        run.scene.after_frame(&mut engine, &run.output)?;
         if bar {
             run.progress.share((frame + 1) as f32 / frames as f32);
         }

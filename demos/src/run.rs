@@ -135,6 +135,7 @@ impl Run {
                 device.capabilities().name
             )));
         }
+        device.limit_memory(self.args.budget.map(|mib| mib << 20));
         self.progress.step("compiling pipelines");
         let s = &self.settings;
         let mut engine =

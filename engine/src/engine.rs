@@ -23,7 +23,7 @@ use crate::inspect::{DeviceStats, GpuSceneStats, MemoryStats, ObjectStats, PassT
 use crate::memory::{
     BudgetSource, DeviceBudget, ResidencyKnobs, ResidencyManager, Resident, ResidentId, UploadRing,
 };
-use crate::pressure::{Parts, Pressure};
+use crate::pressure::{Parts, Pressure, preset};
 use crate::render::{Culled, FrameTarget, RenderOptions, Renderer, View, World};
 use crate::scene::Scene;
 use crate::sparse::{Flushed, SparseKnobs, SparseMemory};
@@ -169,6 +169,9 @@ impl Engine {
         upload_bytes: u64,
     ) -> Result<Self> {
         let frames_in_flight = frames_in_flight.clamp(1, 3);
+        let pressure = Pressure::new(&device);
+        let target = pressure.manager.state().target();
+        let (sparse, upload_bytes) = preset(target, sparse, upload_bytes);
         let sparse = SparseMemory::new(&device, sparse);
         let frames = (0..frames_in_flight).map(|_| {
             Ok(FrameSlot {
@@ -185,7 +188,7 @@ impl Engine {
             uploads: UploadRing::new(&device, upload_bytes)?,
             readback: None,
             sparse,
-            pressure: Pressure::new(&device),
+            pressure,
             device,
             frame: 0,
             passes: PassTimes::default(),
