@@ -27,6 +27,8 @@ pub enum Command {
     Terrain(Box<TerrainArgs>),
     /// An image of 16384 x 16384 texels, streamed tile by tile into a fraction of its memory
     Residency(Box<ResidencyArgs>),
+    /// The same image while the memory that may be used shrinks and comes back
+    Pressure(Box<PressureArgs>),
     /// The Vulkan devices: which is taken, and why the others are not (exit status 1 when none is usable)
     Devices(DevicesArgs),
 }
@@ -66,8 +68,8 @@ pub struct CommonArgs {
     /// Hide features of the device, to see that the rest still works
     #[arg(long, value_name = "FEATURE,...", value_parser = FeatureMask::parse)]
     pub mask: Option<FeatureMask>,
-    /// Memory to use at most (not possible yet: there is nothing that would give memory back)
-    #[arg(long, value_name = "MIB", hide = true)]
+    /// Device memory to use at most; the picture becomes simpler where that is too little
+    #[arg(long, value_name = "MIB", value_parser = mebibytes, allow_hyphen_values = true)]
     pub budget: Option<u64>,
     /// Turn the Vulkan validation layer on, and fail at the end if it had anything to say; `gpu` also checks shaders
     /// while they run (slow, and it holds a descriptor set)
@@ -139,6 +141,14 @@ pub enum Validate {
     Gpu,
 }
 
+/// Arguments of `pressure`.
+#[derive(Debug, Clone, Args)]
+pub struct PressureArgs {
+    /// Arguments of every scene.
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
 /// Width and height in pixels, both at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size(pub [u32; 2]);
@@ -160,6 +170,13 @@ fn frames(text: &str) -> Result<u32, String> {
         Ok(0) => Err("give at least 1".into()),
         Ok(frames) => Ok(frames),
         Err(_) => Err("give a number of frames, at least 1".into()),
+    }
+}
+
+fn mebibytes(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(mib) if (16..=1 << 24).contains(&mib) => Ok(mib),
+        _ => Err("give MiB of device memory, at least 16".into()),
     }
 }
 
@@ -186,7 +203,7 @@ pub fn parse() -> Result<Cli> {
 }
 
 fn parse_from(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli> {
-    let cli = Cli::try_parse_from(arguments).map_err(|error| match error.kind() {
+    Cli::try_parse_from(arguments).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let _ = error.print(); // A closed pipe is nobody's failure.
             Failure::Silent(0)
@@ -196,23 +213,7 @@ fn parse_from(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result
             Failure::Silent(2)
         }
         _ => Failure::Usage(first_paragraph(&error.to_string())),
-    })?;
-    match &cli.command {
-        Command::Terrain(args) => check(&args.common)?,
-        Command::Residency(args) => check(&args.common)?,
-        Command::Devices(_) => {}
-    }
-    Ok(cli)
-}
-
-fn check(args: &CommonArgs) -> Result<()> {
-    if args.budget.is_some() {
-        return Err(Failure::Usage(
-            "--budget is not possible yet: nothing in the engine gives memory back under pressure; leave it out"
-                .into(),
-        ));
-    }
-    Ok(())
+    })
 }
 
 /// Clap's message without its tips and usage, as one line.
@@ -251,7 +252,8 @@ mod tests {
             (&["--frames", "0"], "at least 1"),
             (&["--frames", "many"], "at least 1"),
             (&["--mask", "everything"], "known: sparse_binding"),
-            (&["--budget", "512"], "--budget"),
+            (&["--budget", "0"], "at least 16"),
+            (&["--budget", "all"], "at least 16"),
             (&["--exaggerate", "nan"], "1 is the true relief"),
             (&["--pixel-size", "0"], "metres"),
             (&["--headless", "--window"], "cannot be used with"),

@@ -14,8 +14,6 @@ use crate::stop;
 
 /// Seconds a frame.
 pub const TIME_STEP: f32 = 1.0 / 60.0;
-/// Frames of a run that does not say how many.
-const FRAMES: u32 = 120;
 
 /// Draws all frames and writes the files.
 ///
@@ -43,7 +41,7 @@ fn draw(run: &mut Run, next: &mut u32) -> Result<()> {
     let instance = Instance::new(run.instance_options())?;
     let device = Device::open(&instance, &run.device_options())?;
     let mut engine = run.build(device)?;
-    let (size, frames) = (run.args.size.0, run.args.frames.unwrap_or(FRAMES));
+    let (size, frames) = (run.args.size.0, run.args.frames.unwrap_or(run.scene.frames()));
     let bar = std::io::stderr().is_terminal();
     if bar {
         run.progress.step("drawing");
@@ -59,6 +57,7 @@ fn draw(run: &mut Run, next: &mut u32) -> Result<()> {
         *next = frame + 1;
         run.losses.frame_drawn();
         run.times.add(begun.elapsed().as_secs_f64() * 1e3);
+        run.scene.after_frame(&mut engine, &run.output)?;
         if bar {
             run.progress.share((frame + 1) as f32 / frames as f32);
         }

@@ -28,13 +28,14 @@ mod window;
 
 use std::process::ExitCode;
 
-use scenes::{ResidencyScene, TerrainScene};
+use scenes::{PressureScene, ResidencyScene, TerrainScene};
 
 fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn")).init();
     let done = cli::parse().and_then(|cli| match cli.command {
         cli::Command::Devices(args) => devices::run(&args),
         cli::Command::Terrain(args) => run::run(Box::new(TerrainScene::new(&args)), args.common),
+        cli::Command::Pressure(args) => run::run(Box::new(PressureScene::new(&args)), args.common),
         cli::Command::Residency(args) => run::run(Box::new(ResidencyScene::new(&args)), args.common),
     });
     match done {

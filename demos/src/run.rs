@@ -143,6 +143,7 @@ impl Run {
             )));
         }
         self.losses.arm(&device);
+        device.limit_memory(self.args.budget.map(|mib| mib << 20));
         self.progress.step("compiling pipelines");
         let s = &self.settings;
         let mut engine =

@@ -51,12 +51,12 @@ fn wrong_usage_is_status_two() {
     for (arguments, says) in [
         (&["terrain", "--size", "0x0"][..], "at least 1x1"),
         (&["terrain", "--frames", "0"], "at least 1"),
-        (&["terrain", "--budget", "100"], "--budget"),
+        (&["terrain", "--budget", "1"], "at least 16"),
         (&["terrain", "--set", "light.exposure=dark", "--out", out], "0.01 to 100"),
         (&["terrain", "--exec", "vt pools", "--out", out], "known: device"),
         (&["terrain", "--headless", "--window"], "cannot be used with"),
         (&["residency", "--set", "residency.budget_mib=0", "--out", out], "1 to 4096"),
-        (&["residency", "--budget", "100"], "--budget"),
+        (&["pressure", "--budget", "-4"], "at least 16"),
         (&["volcano"], "unrecognized subcommand"),
     ] {
         refused(arguments, 2, says);

@@ -22,7 +22,7 @@ use crate::inspect::{DeviceStats, GpuSceneStats, MemoryStats, ObjectStats, PassT
 use crate::memory::{
     BudgetSource, DeviceBudget, ResidencyKnobs, ResidencyManager, Resident, ResidentId, UploadRing,
 };
-use crate::pressure::Pressure;
+use crate::pressure::{Pressure, preset};
 use crate::render::{Culled, RenderOptions, Renderer, View};
 use crate::scene::Scene;
 use crate::sparse::{SparseKnobs, SparseMemory};
@@ -160,6 +160,9 @@ impl Engine {
         upload_bytes: u64,
     ) -> Result<Self> {
         let frames_in_flight = frames_in_flight.clamp(1, 3);
+        let pressure = Pressure::new(&device);
+        let target = pressure.manager.state().target();
+        let (sparse, upload_bytes) = preset(target, sparse, upload_bytes);
         let sparse = SparseMemory::new(&device, sparse);
         Ok(Self {
             graph: FrameGraph::new(&device, frames_in_flight, GraphOptions::default())?,
@@ -169,7 +172,7 @@ impl Engine {
             uploads: UploadRing::new(&device, upload_bytes)?,
             readback: None,
             sparse,
-            pressure: Pressure::new(&device),
+            pressure,
             device,
             frame: 0,
             passes: PassTimes::default(),

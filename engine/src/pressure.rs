@@ -13,7 +13,7 @@ use crate::memory::{
     BudgetSource, DeviceBudget, Dial, ResidencyKnobs, ResidencyManager, Resident, ResidentId, Sacrifice,
 };
 use crate::render::{Quality, Renderer};
-use crate::sparse::SparseMemory;
+use crate::sparse::{ChunkPolicy, SparseKnobs, SparseMemory};
 use crate::streaming::StreamedGround;
 use crate::vk::{Device, Timeline};
 
@@ -23,6 +23,20 @@ const SCALES: [f32; 3] = [1.0, 0.75, 0.5];
 const QUARTERS: [u32; 4] = [4, 3, 2, 1];
 /// Anisotropy of textures, by levels of detail that are given up.
 const ANISOTROPY: [u32; 3] = [16, 4, 1];
+
+/// Below this, bytes, a target is small: chunks are then as large as needed, and buffers of fixed size are smaller.
+const SMALL_TARGET: u64 = 512 << 20;
+
+/// Sizes for the memory there is at the start. Where there is plenty, those that were asked for.
+pub(crate) fn preset(target: u64, sparse: SparseKnobs, upload_bytes: u64) -> (SparseKnobs, u64) {
+    if target >= SMALL_TARGET {
+        return (sparse, upload_bytes);
+    }
+    let least = upload_bytes.min(1 << 20);
+    let upload = upload_bytes.min(target / 16).max(least);
+    let cached_chunks = sparse.cached_chunks.min(1);
+    (SparseKnobs { chunk_policy: ChunkPolicy::Exact, cached_chunks, ..sparse }, upload)
+}
 
 /// Those who can give something up.
 pub(crate) struct Parts<'a> {
@@ -158,5 +172,20 @@ impl Pressure {
             let at = |scale| bytes(Quality { scale, ..now });
             self.scale.set_saves(step, at(pair[0]).saturating_sub(at(pair[1])));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_budget_takes_smaller_sizes_and_a_large_one_those_asked_for() {
+        let knobs = SparseKnobs::default();
+        assert_eq!(preset(SMALL_TARGET, knobs.clone(), 32 << 20), (knobs.clone(), 32 << 20));
+        let (sparse, upload) = preset(256 << 20, knobs.clone(), 32 << 20);
+        assert_eq!((sparse.chunk_policy, sparse.cached_chunks, upload), (ChunkPolicy::Exact, 1, 16 << 20));
+        assert_eq!(preset(0, knobs.clone(), 32 << 20).1, 1 << 20);
+        assert_eq!(preset(0, knobs, 1000).1, 1000, "never more than was asked for");
     }
 }

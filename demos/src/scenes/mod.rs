@@ -1,9 +1,11 @@
 //! Scenes: what each demo draws, and where its camera flies.
 
+mod pressure;
 mod residency;
 mod terrain;
 mod terrain_flight;
 
+pub use pressure::PressureScene;
 pub use residency::ResidencyScene;
 pub use terrain::TerrainScene;
 
@@ -37,7 +39,20 @@ pub trait Scene {
     fn build(&mut self, engine: &mut Engine, settings: &Settings, progress: &Progress) -> Result<()>;
 
     /// Takes over live knobs, before each frame.
-    fn before_frame(&self, _engine: &mut Engine, _settings: &Settings) {}
+    fn before_frame(&mut self, _engine: &mut Engine, _settings: &Settings) {}
+
+    /// Looks at a frame that was drawn.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    fn after_frame(&mut self, _engine: &mut Engine, _output: &Output) -> Result<()> {
+        Ok(())
+    }
+
+    /// Frames of a run without a window that does not say how many.
+    fn frames(&self) -> u32 {
+        120
+    }
 
     /// The scripted camera at a share of the flight, from 0 to 1.
     fn flight(&self, share: f32) -> Camera;

@@ -1,5 +1,7 @@
 //! Every number one can see, with the names of `stats.json`. Reads all rooms; nobody reads it but the facade.
 
+mod pressure_chart;
 mod stats;
 
+pub use pressure_chart::{Chart, PressureSample, pressure_chart};
 pub use stats::{DeviceStats, GpuSceneStats, MemoryStats, ObjectStats, PassMilliseconds, PassTimes, Stats};

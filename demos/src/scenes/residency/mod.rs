@@ -43,6 +43,11 @@ pub struct ResidencyScene {
 }
 
 impl ResidencyScene {
+    /// The island with that seed.
+    pub fn of_seed(seed: u32) -> Self {
+        Self { seed, dump_pages: false }
+    }
+
     /// The scene that the arguments name.
     pub fn new(args: &ResidencyArgs) -> Self {
         Self { seed: args.common.seed, dump_pages: args.dump_pages }
@@ -82,7 +87,7 @@ impl Scene for ResidencyScene {
         Ok(())
     }
 
-    fn before_frame(&self, engine: &mut Engine, settings: &Settings) {
+    fn before_frame(&mut self, engine: &mut Engine, settings: &Settings) {
         if let Some(ground) = engine.ground_mut() {
             ground.look = GroundLook {
                 bias: settings.residency_bias,

@@ -3,19 +3,19 @@
 use super::font;
 
 /// A colour, red, green, blue.
-pub(super) type Colour = [u8; 3];
+pub(crate) type Colour = [u8; 3];
 
 /// A rectangle of pixels.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rect {
-    pub(super) x: u32,
-    pub(super) y: u32,
-    pub(super) width: u32,
-    pub(super) height: u32,
+pub(crate) struct Rect {
+    pub(crate) x: u32,
+    pub(crate) y: u32,
+    pub(crate) width: u32,
+    pub(crate) height: u32,
 }
 
 #[derive(Debug)]
-pub(super) struct Canvas {
+pub(crate) struct Canvas {
     width: u32,
     height: u32,
     background: Colour,
@@ -23,12 +23,12 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    pub(super) fn new(width: u32, background: Colour) -> Self {
+    pub(crate) fn new(width: u32, background: Colour) -> Self {
         Self { width, height: 0, background, pixels: Vec::new() }
     }
 
     /// Makes the image at least `height` high.
-    pub(super) fn extend(&mut self, height: u32) {
+    pub(crate) fn extend(&mut self, height: u32) {
         if height > self.height {
             let added = (height - self.height) as usize * self.width as usize;
             self.pixels.extend(std::iter::repeat_n(self.background, added).flatten());
@@ -37,7 +37,7 @@ impl Canvas {
     }
 
     /// Fills a rectangle; what lies to the right of the image is cut.
-    pub(super) fn fill(&mut self, rect: Rect, colour: Colour) {
+    pub(crate) fn fill(&mut self, rect: Rect, colour: Colour) {
         self.extend(rect.y.saturating_add(rect.height));
         let right = rect.x.saturating_add(rect.width).min(self.width);
         for y in rect.y..rect.y.saturating_add(rect.height) {
@@ -50,7 +50,7 @@ impl Canvas {
     }
 
     /// A frame of one pixel around the inside of a rectangle.
-    pub(super) fn frame(&mut self, rect: Rect, colour: Colour) {
+    pub(crate) fn frame(&mut self, rect: Rect, colour: Colour) {
         let Rect { x, y, width, height } = rect;
         self.fill(Rect { height: 1.min(height), ..rect }, colour);
         self.fill(Rect { y: y + height.saturating_sub(1), height: 1.min(height), ..rect }, colour);
@@ -59,7 +59,7 @@ impl Canvas {
     }
 
     /// Writes a line of text with its top left corner at (x, y); returns where the next character would be.
-    pub(super) fn text(&mut self, x: u32, y: u32, scale: u32, colour: Colour, text: &str) -> u32 {
+    pub(crate) fn text(&mut self, x: u32, y: u32, scale: u32, colour: Colour, text: &str) -> u32 {
         let mut left = x;
         for character in text.chars() {
             if left >= self.width {
@@ -75,7 +75,7 @@ impl Canvas {
     }
 
     /// Width, height and pixels: rows from the top, three bytes a pixel.
-    pub(super) fn into_parts(self) -> (u32, u32, Vec<u8>) {
+    pub(crate) fn into_parts(self) -> (u32, u32, Vec<u8>) {
         (self.width, self.height, self.pixels)
     }
 }

@@ -30,7 +30,7 @@
 //!   `canvas.rs`, `font.rs`: pixels.
 
 mod bind;
-mod canvas;
+pub(crate) mod canvas;
 mod cells;
 mod dump;
 pub(crate) mod font;
