@@ -30,6 +30,7 @@ mod residency_maps;
 mod resident_images;
 mod scene;
 mod statistics;
+mod storms;
 mod stress;
 mod terrain;
 mod trace;
