@@ -144,6 +144,8 @@ pub struct Engine {
     created: VecDeque<u64>,
     /// The last bind that no submission has waited for yet.
     bound: Option<Point>,
+    #[cfg(feature = "hot-reload")]
+    pub(crate) reload: Option<vk::reload::ShaderReload>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -206,6 +208,8 @@ impl Engine {
             culled: Culled::default(),
             created: VecDeque::new(),
             bound: None,
+            #[cfg(feature = "hot-reload")]
+            reload: None,
         })
     }
 
@@ -265,6 +269,8 @@ impl Engine {
         present: Option<PresentTarget<'_>>,
     ) -> Result<FrameReport> {
         profiling::scope!("Engine::render");
+        #[cfg(feature = "hot-reload")]
+        self.reload_shaders();
         let place = (self.frame % self.frames.len() as u64) as usize;
         let slot = &mut self.frames[place];
         // Waits for the frame that was in this place before.

@@ -13,6 +13,8 @@ pub mod graph;
 pub mod inspect;
 pub mod memory;
 mod recovery;
+#[cfg(feature = "hot-reload")]
+mod reload;
 pub mod render;
 pub mod scene;
 pub mod sparse;

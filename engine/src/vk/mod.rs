@@ -46,6 +46,8 @@ pub mod pipeline;
 pub mod query;
 pub mod queue_policy;
 pub mod quirks;
+#[cfg(feature = "hot-reload")]
+pub mod reload;
 mod retire;
 pub mod sampler;
 pub mod select;

@@ -16,6 +16,7 @@ mod faults;
 mod frames;
 mod golden;
 mod growth;
+mod hot_reload;
 mod injected_faults;
 mod lifetime;
 mod limits;
