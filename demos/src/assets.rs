@@ -33,3 +33,11 @@ fn places() -> Vec<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(|root| root.join("assets"));
     [beside, above, Some("assets".into()), source].into_iter().flatten().collect()
 }
+
+/// The folder of shaders to watch: in debug builds, where `VASA_SHADERS` says or in the source tree, if it is there.
+#[cfg(feature = "hot-reload")]
+pub fn shaders() -> Option<PathBuf> {
+    let asked = std::env::var_os("VASA_SHADERS").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let source = || Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(|root| root.join("shaders"));
+    asked.or_else(source).filter(|folder| cfg!(debug_assertions) && folder.is_dir())
+}

@@ -65,7 +65,7 @@ pub fn run(args: &DevicesArgs) -> Result<()> {
         println!("{text}");
     } else {
         match answer {
-            Ok(report) => println!("{report}"),
+            Ok(report) => println!("{}", report.table()),
             Err(error) => return Err(error.into()),
         }
     }

@@ -27,6 +27,8 @@ pub struct Panel<'a> {
     pub scale: f32,
     /// Speed of the camera, metres a second.
     pub speed: f32,
+    /// What is wrong with shaders that were changed.
+    pub shader_errors: &'a [String],
 }
 
 /// egui and what draws it.
@@ -160,6 +162,9 @@ fn show(context: &egui::Context, panel: &Panel<'_>) {
             lines(panel).iter().for_each(|line| {
                 ui.label(RichText::new(line).monospace().size(12.0).color(Color32::WHITE));
             });
+            for error in panel.shader_errors {
+                ui.label(RichText::new(error).monospace().size(11.0).color(Color32::LIGHT_RED));
+            }
             graph(ui, panel.times);
             let keys =
                 "WASD QE fly, right mouse looks, Shift fast, wheel speed\nF1 panel, F2 screenshot, Esc quits";

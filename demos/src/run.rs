@@ -7,6 +7,8 @@ use vasa::inspect::Stats;
 use vasa::vk::{DeviceOptions, FeatureMask, InstanceOptions, Validation};
 use vasa::{Engine, default_cache_folder};
 
+#[cfg(feature = "hot-reload")]
+use crate::assets;
 use crate::cli::{CommonArgs, Validate};
 use crate::console;
 use crate::failure::{Failure, Result};
@@ -154,6 +156,11 @@ impl Run {
                 Failure::failed(format!("{}: {error}: give a file that can be written", path.display()))
             };
             engine.sparse().trace_binds(path).map_err(failed)?;
+        }
+        #[cfg(feature = "hot-reload")]
+        if let Some(folder) = assets::shaders() {
+            engine.watch_shaders(&folder)?;
+            log::info!("watching {}", folder.display());
         }
         self.scene.build(&mut engine, &self.settings, &self.progress)?;
         self.progress.finish();

@@ -193,12 +193,17 @@ impl State {
             run.times.add(passed.as_secs_f64() * 1e3);
         }
         if self.show_overlay {
+            #[cfg(feature = "hot-reload")]
+            let shader_errors = self.engine.shader_errors();
+            #[cfg(not(feature = "hot-reload"))]
+            let shader_errors = Vec::new();
             self.overlay.prepare(&Panel {
                 stats: &self.engine.stats(),
                 times: &run.times,
                 extent: image.extent,
                 scale: self.window.scale_factor() as f32,
                 speed: self.fly.speed(),
+                shader_errors: &shader_errors,
             })?;
         }
         run.scene.before_frame(&mut self.engine, &run.settings);

@@ -1,4 +1,4 @@
-//! From a WGSL file to SPIR-V: the same code runs in the build script and in tests.
+//! From a WGSL file to SPIR-V: the same code runs in the build script, in tests, and where shaders are reloaded.
 //!
 //! ```text
 //! fill.wgsl + lib/*.wgsl --expand--> one text + line map --naga--> SPIR-V 1.4 + entry points
@@ -130,6 +130,16 @@ pub fn compile(root: &Path, entry_file: &str) -> Result<Compiled, ShaderError> {
         });
     }
     Ok(Compiled { spirv, entry_points, files: expanded.files })
+}
+
+/// The files that `entry_file` is made of: itself first, then what it includes.
+///
+/// # Errors
+///
+/// A file that cannot be read, or an include that cannot be followed.
+#[allow(dead_code, reason = "the build script compiles this file too and watches what it compiled")]
+pub fn files(root: &Path, entry_file: &str) -> Result<Vec<PathBuf>, ShaderError> {
+    Ok(expand(root, entry_file)?.files)
 }
 
 /// The structs that `entry_file` and its includes declare, used or not. Structs that end in a run-time sized

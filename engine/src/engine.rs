@@ -118,6 +118,8 @@ pub struct Engine {
     pub(crate) passes: PassTimes,
     pub(crate) culled: Culled,
     pub(crate) created: VecDeque<u64>,
+    #[cfg(feature = "hot-reload")]
+    pub(crate) reload: Option<crate::vk::reload::ShaderReload>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -178,6 +180,8 @@ impl Engine {
             passes: PassTimes::default(),
             culled: Culled::default(),
             created: VecDeque::new(),
+            #[cfg(feature = "hot-reload")]
+            reload: None,
         })
     }
 

@@ -24,6 +24,8 @@ impl Engine {
         present: Option<PresentTarget<'_>>,
     ) -> Result<FrameReport> {
         profiling::scope!("Engine::render");
+        #[cfg(feature = "hot-reload")]
+        self.reload_shaders();
         let place = self.graph.place();
         let times = self.graph.wait_for_place()?;
         if !times.is_empty() {

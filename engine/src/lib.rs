@@ -16,6 +16,8 @@ pub mod inspect;
 pub mod memory;
 mod pressure;
 mod recovery;
+#[cfg(feature = "hot-reload")]
+mod reload;
 pub mod render;
 pub mod scene;
 pub mod sparse;

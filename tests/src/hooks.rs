@@ -1,7 +1,8 @@
 //! Vulkan calls seen and refused on purpose, between the engine and the driver.
 //!
 //! The engine is given an entry point of ours; it hands out the driver's functions except two: `vkQueueBindSparse`
-//! is written down before it is passed on, and both it and `vkAllocateMemory` can be told to fail. Tests run on
+//! is written down before it is passed on, and both it and `vkAllocateMemory` can be told to fail. (Those of windows
+//! are in [`presents`](crate::presents).) Tests run on
 //! one thread each and the engine calls Vulkan on the caller's, so what is seen and what is refused is kept
 //! by thread.
 //!
@@ -180,10 +181,13 @@ unsafe extern "system" fn instance_proc(
             real.device_proc.get_or_init(|| std::mem::transmute(ask(c"vkGetDeviceProcAddr")));
             real.bind_sparse.get_or_init(|| std::mem::transmute(ask(c"vkQueueBindSparse")));
             real.allocate.get_or_init(|| std::mem::transmute(ask(c"vkAllocateMemory")));
+            for name in [c"vkAcquireNextImageKHR", c"vkQueuePresentKHR", c"vkCreateSwapchainKHR"] {
+                crate::presents::function(name, || ask(name));
+            }
             return std::mem::transmute::<vk::PFN_vkGetDeviceProcAddr, vk::PFN_vkVoidFunction>(device_proc);
         }
     }
-    ask(name)
+    crate::presents::function(name, || ask(name)).or_else(|| ask(name))
 }
 
 unsafe extern "system" fn device_proc(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
@@ -198,8 +202,13 @@ unsafe extern "system" fn device_proc(device: vk::Device, name: *const c_char) -
         b"vkAllocateMemory" => unsafe {
             std::mem::transmute::<vk::PFN_vkAllocateMemory, vk::PFN_vkVoidFunction>(allocate)
         },
-        // SAFETY: the loader's own function with the caller's arguments.
-        _ => unsafe { (real.device_proc.get()?)(device, name) },
+        _ => {
+            // SAFETY: the loader's own function with the caller's arguments.
+            let theirs = || unsafe { (real.device_proc.get()?)(device, name) };
+            // SAFETY: as above: the name is NUL-terminated.
+            let own = crate::presents::function(unsafe { CStr::from_ptr(name) }, theirs);
+            own.or_else(theirs)
+        }
     }
 }
 

@@ -23,6 +23,7 @@ pub mod injected;
 pub mod invented;
 pub mod paged;
 pub mod pattern;
+pub mod presents;
 pub mod random;
 pub mod scenes;
 pub mod settings;

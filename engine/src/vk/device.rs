@@ -103,6 +103,8 @@ pub struct Device {
     pub(super) bindless: OnceLock<super::bindless::Bindless>,
     pub(super) breadcrumbs: OnceLock<Breadcrumbs>,
     pub(super) pipelines: OnceLock<super::pipeline::PipelineCommon>,
+    #[cfg(feature = "hot-reload")]
+    pub(super) registry: super::reload::Registry,
     pub(super) cache_folder: Option<std::path::PathBuf>,
     pub(super) debug: Option<ext::debug_utils::Device>,
     pub(super) swapchain: Option<khr::swapchain::Device>,
@@ -182,7 +184,7 @@ impl Device {
         let list: Vec<_> = all.iter().map(|(_, c)| c.clone()).collect();
         let present = options.present || surface.is_some();
         let report = select::select(&list, &Wanted { name: options.name.clone(), present });
-        log::debug!("devices:\n{report}");
+        log::debug!("devices:\n{}", report.table());
         let chosen = report.chosen.ok_or_else(|| Error::NoDevice { report: report.to_string() })?;
         let (physical, capabilities) = all.swap_remove(chosen);
         let plan = queue_policy::plan(&capabilities, options.sparse_queue).map_err(Error::Other)?;
@@ -317,6 +319,8 @@ impl Device {
             bindless: OnceLock::new(),
             breadcrumbs: OnceLock::new(),
             pipelines: OnceLock::new(),
+            #[cfg(feature = "hot-reload")]
+            registry: Default::default(),
             cache_folder: options.cache_folder.clone(),
             debug,
             swapchain,
@@ -327,8 +331,8 @@ impl Device {
             pressure: AtomicU64::new(0),
         };
         device.name_timelines();
-        device.probe_sparse();
-        device.probe_sparse_images();
+        device.probe_sparse()?;
+        device.probe_sparse_images()?;
         let device = Arc::new(device);
         device.make_common(options)?;
         Ok(device)
@@ -347,9 +351,9 @@ impl Device {
     }
 
     /// Some drivers advertise sparse binding and offer no memory type for it: make a dummy buffer and look.
-    fn probe_sparse(&mut self) {
+    fn probe_sparse(&mut self) -> Result<()> {
         if !self.capabilities.sparse.growable_buffers() {
-            return;
+            return Ok(());
         }
         match self.sparse_buffer_requirements() {
             Ok(needs) if needs.memory_types != 0 => self.sparse_buffer_alignment = needs.alignment,
@@ -360,6 +364,8 @@ impl Device {
                 );
                 self.capabilities.sparse = Default::default();
             }
+            // Having no memory now says nothing of what the device can do.
+            Err(error) if error.is_out_of_memory() => return Err(error),
             Err(error) => {
                 log::warn!(
                     "{} advertises sparse binding but a reserved buffer fails ({error}): not used",
@@ -368,17 +374,19 @@ impl Device {
                 self.capabilities.sparse = Default::default();
             }
         }
+        Ok(())
     }
 
     /// The same for images: some drivers have memory for sparse buffers only.
-    fn probe_sparse_images(&mut self) {
+    fn probe_sparse_images(&mut self) -> Result<()> {
         let sparse = self.capabilities.sparse;
         if !sparse.binding || !sparse.residency_image_2d {
-            return;
+            return Ok(());
         }
         let why = match self.sparse_image_memory_types() {
             Ok(0) => "has no memory type for them".to_owned(),
-            Ok(_) => return,
+            Ok(_) => return Ok(()),
+            Err(error) if error.is_out_of_memory() => return Err(error),
             Err(error) => format!("one fails ({error})"),
         };
         log::warn!(
@@ -387,6 +395,7 @@ impl Device {
         );
         self.capabilities.sparse.residency_image_2d = false;
         self.capabilities.sparse.residency_image_3d = false;
+        Ok(())
     }
 
     /// What the device can do, after masks and probes.

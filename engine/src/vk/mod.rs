@@ -49,6 +49,8 @@ pub mod pressure;
 pub mod query;
 pub mod queue_policy;
 pub mod quirks;
+#[cfg(feature = "hot-reload")]
+pub mod reload;
 pub mod rendering;
 mod retire;
 pub mod sampler;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use ash::vk;
 
@@ -111,7 +111,6 @@ fn write_whole(file: &std::path::Path, data: &[u8]) -> std::io::Result<()> {
 #[derive(Debug)]
 pub struct ComputePipeline {
     inner: Pipeline,
-    entry_point: &'static EntryPoint,
 }
 
 /// A graphics pipeline. Destroyed through the retire queue when dropped.
@@ -120,15 +119,40 @@ pub struct GraphicsPipeline {
     inner: Pipeline,
 }
 
+/// What stands behind a handle: the pipeline, and what the host needs of its shader.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct State {
+    pub(super) raw: vk::Pipeline,
+    /// `None` outside compute.
+    pub(super) entry: Option<EntryPoint>,
+}
+
+/// The state of a handle now. It changes only where a changed shader is compiled while the program runs.
+#[derive(Debug)]
+pub(super) struct Current(Mutex<State>);
+
+impl Current {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A plain value, replaced as a whole.
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Puts another pipeline behind the handle; gives back the one before.
+    #[cfg(feature = "hot-reload")]
+    pub(super) fn replace(&self, state: State) -> State {
+        std::mem::replace(&mut *self.lock(), state)
+    }
+}
+
 #[derive(Debug)]
 struct Pipeline {
     device: Arc<Device>,
-    raw: vk::Pipeline,
+    current: Arc<Current>,
 }
 
 impl Drop for Pipeline {
     fn drop(&mut self) {
-        self.device.retire(Garbage::Pipeline(self.raw));
+        self.device.retire(Garbage::Pipeline(self.current.lock().raw));
     }
 }
 
@@ -138,29 +162,41 @@ impl ComputePipeline {
     /// # Errors
     /// When the entry point does not exist or the driver refuses it.
     pub fn new(device: &Arc<Device>, shader: &ShaderSource, entry: &str) -> Result<Self> {
-        let entry_point = find(shader, entry)?;
-        let module = Module::new(device, shader)?;
-        let common = common(device)?;
-        let stage = vk::PipelineShaderStageCreateInfo::default()
-            .stage(vk::ShaderStageFlags::COMPUTE)
-            .module(module.raw)
-            .name(entry_point.name);
-        let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(common.layout);
-        // SAFETY: module, name and layout outlive the call; naga validated the shader.
-        let raw = unsafe { device.raw.create_compute_pipelines(common.cache, &[info], None) }
-            .map_err(|(_, r)| device.noticed(Error::of("vkCreateComputePipelines")(r)))?[0];
-        Ok(Self { inner: Pipeline::new(device, raw, &format!("{}.{entry}", shader.name)), entry_point })
+        #[cfg(feature = "hot-reload")]
+        let shader = device.registry.newest(shader);
+        let inner = Pipeline::new(device, compile_compute(device, shader, entry)?);
+        #[cfg(feature = "hot-reload")]
+        device.registry.add(&inner.current, shader, super::reload::Recipe::Compute { entry: entry.into() });
+        Ok(Self { inner })
     }
 
     /// The raw handle.
     pub fn raw(&self) -> vk::Pipeline {
-        self.inner.raw
+        self.inner.current.lock().raw
     }
 
     /// Workgroups on each axis that cover that many threads.
     pub fn groups(&self, threads: [u32; 3]) -> [u32; 3] {
-        self.entry_point.groups(threads)
+        self.inner.current.lock().entry.map_or(threads, |entry| entry.groups(threads))
     }
+}
+
+/// Compiles one entry point of a shader.
+pub(super) fn compile_compute(device: &Device, shader: &ShaderSource, entry: &str) -> Result<State> {
+    let entry_point = find(shader, entry)?;
+    let module = Module::new(device, shader)?;
+    let common = common(device)?;
+    let stage = vk::PipelineShaderStageCreateInfo::default()
+        .stage(vk::ShaderStageFlags::COMPUTE)
+        .module(module.raw)
+        .name(entry_point.name);
+    let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(common.layout);
+    // SAFETY: module, name and layout outlive the call; naga validated the shader.
+    let raw = unsafe { device.raw.create_compute_pipelines(common.cache, &[info], None) }
+        .map_err(|(_, r)| device.noticed(Error::of("vkCreateComputePipelines")(r)))?[0];
+    device.counters.made();
+    device.set_name(raw, &format!("{}.{entry}", shader.name));
+    Ok(State { raw, entry: Some(*entry_point) })
 }
 
 /// What a graphics pipeline is made of; vertices are pulled from storage buffers by the shader.
@@ -190,74 +226,84 @@ impl GraphicsPipeline {
     /// # Errors
     /// When the driver refuses it.
     pub fn new(device: &Arc<Device>, desc: &GraphicsDesc<'_>) -> Result<Self> {
-        let vertex = find(desc.shader, desc.vertex)?.name;
-        let fragment = desc.fragment.map(|entry| find(desc.shader, entry)).transpose()?;
-        let module = Module::new(device, desc.shader)?;
-        let common = common(device)?;
-        let stage = |stage, name| {
-            vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module.raw).name(name)
-        };
-        let fragment = fragment.map(|entry| stage(vk::ShaderStageFlags::FRAGMENT, entry.name));
-        let stages: Vec<_> =
-            std::iter::once(stage(vk::ShaderStageFlags::VERTEX, vertex)).chain(fragment).collect();
-        let input = vk::PipelineVertexInputStateCreateInfo::default();
-        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-            .topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-        let viewport = vk::PipelineViewportStateCreateInfo::default().viewport_count(1).scissor_count(1);
-        let raster = vk::PipelineRasterizationStateCreateInfo::default()
-            .polygon_mode(vk::PolygonMode::FILL)
-            .cull_mode(desc.cull)
-            .front_face(vk::FrontFace::COUNTER_CLOCKWISE)
-            .line_width(1.0);
-        let multisample =
-            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(desc.samples);
-        let depth = vk::PipelineDepthStencilStateCreateInfo::default()
-            .depth_test_enable(desc.depth.is_some())
-            .depth_write_enable(desc.depth.is_some_and(|(_, write)| write))
-            .depth_compare_op(vk::CompareOp::GREATER_OR_EQUAL);
-        let attachments: Vec<_> = desc
-            .colours
-            .iter()
-            .map(|_| {
-                vk::PipelineColorBlendAttachmentState::default()
-                    .color_write_mask(vk::ColorComponentFlags::RGBA)
-            })
-            .collect();
-        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&attachments);
-        let dynamic = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
-        let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&dynamic);
-        let mut rendering = vk::PipelineRenderingCreateInfo::default()
-            .color_attachment_formats(desc.colours)
-            .depth_attachment_format(desc.depth.map_or(vk::Format::UNDEFINED, |(format, _)| format));
-        let info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
-            .vertex_input_state(&input)
-            .input_assembly_state(&assembly)
-            .viewport_state(&viewport)
-            .rasterization_state(&raster)
-            .multisample_state(&multisample)
-            .depth_stencil_state(&depth)
-            .color_blend_state(&blend)
-            .dynamic_state(&dynamic)
-            .layout(common.layout)
-            .push_next(&mut rendering);
-        // SAFETY: every pointer is a local that outlives the call; naga validated the shader.
-        let raw = unsafe { device.raw.create_graphics_pipelines(common.cache, &[info], None) }
-            .map_err(|(_, r)| device.noticed(Error::of("vkCreateGraphicsPipelines")(r)))?[0];
-        Ok(Self { inner: Pipeline::new(device, raw, desc.name) })
+        #[cfg(feature = "hot-reload")]
+        let desc = &GraphicsDesc { shader: device.registry.newest(desc.shader), ..desc.clone() };
+        let inner = Pipeline::new(device, compile_graphics(device, desc)?);
+        #[cfg(feature = "hot-reload")]
+        {
+            let recipe = super::reload::Recipe::Graphics(super::reload::GraphicsRecipe::of(desc));
+            device.registry.add(&inner.current, desc.shader, recipe);
+        }
+        Ok(Self { inner })
     }
 
     /// The raw handle.
     pub fn raw(&self) -> vk::Pipeline {
-        self.inner.raw
+        self.inner.current.lock().raw
     }
 }
 
+/// Compiles a pipeline for dynamic rendering.
+pub(super) fn compile_graphics(device: &Device, desc: &GraphicsDesc<'_>) -> Result<State> {
+    let vertex = find(desc.shader, desc.vertex)?.name;
+    let fragment = desc.fragment.map(|entry| find(desc.shader, entry)).transpose()?;
+    let module = Module::new(device, desc.shader)?;
+    let common = common(device)?;
+    let stage =
+        |stage, name| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module.raw).name(name);
+    let fragment = fragment.map(|entry| stage(vk::ShaderStageFlags::FRAGMENT, entry.name));
+    let stages: Vec<_> =
+        std::iter::once(stage(vk::ShaderStageFlags::VERTEX, vertex)).chain(fragment).collect();
+    let input = vk::PipelineVertexInputStateCreateInfo::default();
+    let assembly =
+        vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
+    let viewport = vk::PipelineViewportStateCreateInfo::default().viewport_count(1).scissor_count(1);
+    let raster = vk::PipelineRasterizationStateCreateInfo::default()
+        .polygon_mode(vk::PolygonMode::FILL)
+        .cull_mode(desc.cull)
+        .front_face(vk::FrontFace::COUNTER_CLOCKWISE)
+        .line_width(1.0);
+    let multisample = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(desc.samples);
+    let depth = vk::PipelineDepthStencilStateCreateInfo::default()
+        .depth_test_enable(desc.depth.is_some())
+        .depth_write_enable(desc.depth.is_some_and(|(_, write)| write))
+        .depth_compare_op(vk::CompareOp::GREATER_OR_EQUAL);
+    let attachments: Vec<_> = desc
+        .colours
+        .iter()
+        .map(|_| {
+            vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA)
+        })
+        .collect();
+    let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&attachments);
+    let dynamic = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
+    let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&dynamic);
+    let mut rendering = vk::PipelineRenderingCreateInfo::default()
+        .color_attachment_formats(desc.colours)
+        .depth_attachment_format(desc.depth.map_or(vk::Format::UNDEFINED, |(format, _)| format));
+    let info = vk::GraphicsPipelineCreateInfo::default()
+        .stages(&stages)
+        .vertex_input_state(&input)
+        .input_assembly_state(&assembly)
+        .viewport_state(&viewport)
+        .rasterization_state(&raster)
+        .multisample_state(&multisample)
+        .depth_stencil_state(&depth)
+        .color_blend_state(&blend)
+        .dynamic_state(&dynamic)
+        .layout(common.layout)
+        .push_next(&mut rendering);
+    // SAFETY: every pointer is a local that outlives the call; naga validated the shader.
+    let raw = unsafe { device.raw.create_graphics_pipelines(common.cache, &[info], None) }
+        .map_err(|(_, r)| device.noticed(Error::of("vkCreateGraphicsPipelines")(r)))?[0];
+    device.counters.made();
+    device.set_name(raw, desc.name);
+    Ok(State { raw, entry: None })
+}
+
 impl Pipeline {
-    fn new(device: &Arc<Device>, raw: vk::Pipeline, name: &str) -> Self {
-        device.counters.made();
-        device.set_name(raw, name);
-        Self { device: device.clone(), raw }
+    fn new(device: &Arc<Device>, state: State) -> Self {
+        Self { device: device.clone(), current: Arc::new(Current(Mutex::new(state))) }
     }
 }
 

@@ -115,6 +115,44 @@ fn judge(c: &Capabilities, wanted: &Wanted) -> Candidate {
     }
 }
 
+/// What people call a kind of device.
+fn kind(device: DeviceType) -> &'static str {
+    match device {
+        DeviceType::Discrete => "graphics card",
+        DeviceType::Integrated => "integrated",
+        DeviceType::Virtual => "virtual",
+        DeviceType::Cpu => "software",
+        DeviceType::Other => "unknown",
+    }
+}
+
+impl DeviceReport {
+    /// The report as a table: a row a device, and under it a line for each reason.
+    pub fn table(&self) -> String {
+        if self.devices.is_empty() {
+            return "no Vulkan device was found".into();
+        }
+        let head = ["", "device", "kind", "Vulkan", "sparse tier", "score", "driver"];
+        let mut rows: Vec<[String; 7]> = vec![head.map(String::from)];
+        rows.extend(self.devices.iter().enumerate().map(|(i, d)| {
+            let mark = if Some(i) == self.chosen { "->" } else { "" };
+            let (tier, score) = (d.sparse_tier.to_string(), d.score.to_string());
+            [mark, &d.name, kind(d.device_type), &d.api, &tier, &score, &d.driver].map(String::from)
+        }));
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: [usize; 7] = std::array::from_fn(width);
+        let mut lines = Vec::new();
+        for (i, row) in rows.iter().enumerate() {
+            let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+            lines.push(cells.collect::<Vec<_>>().join("  ").trim_end().to_owned());
+            let reasons = i.checked_sub(1).and_then(|i| self.devices.get(i)).map(|d| d.reasons.as_slice());
+            lines.extend(reasons.unwrap_or_default().iter().map(|reason| format!("      {reason}")));
+        }
+        lines.join("\n")
+    }
+}
+
+/// A line a device, for errors; people get the [table](DeviceReport::table).
 impl fmt::Display for DeviceReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.devices.is_empty() {

@@ -8,8 +8,8 @@
 use ash::vk;
 use std::ffi::CStr;
 
-/// The compiler itself, for tests.
-#[cfg(test)]
+/// The compiler itself, for tests and for compiling while the program runs.
+#[cfg(any(test, feature = "hot-reload"))]
 #[path = "../../shader_build/mod.rs"]
 pub mod build;
 

@@ -137,6 +137,52 @@ mod tests {
         }
     }
 
+    proptest! {
+        /// A driver in the middle of a resize may answer with limits that contradict each other: no panic, and never
+        /// more than the most or nothing at all.
+        #[test]
+        fn limits_that_make_no_sense_are_survived(
+            current in prop_oneof![Just([UNDEFINED; 2]), prop::array::uniform2(0u32..5000)],
+            least in prop::array::uniform2(any::<u32>()),
+            most in prop::array::uniform2(any::<u32>()),
+            wanted in prop::array::uniform2(any::<u32>()),
+        ) {
+            if let Some(chosen) = extent(&surface(current, least, most), wanted) {
+                for i in 0..2 {
+                    prop_assert!(chosen[i] >= 1 && chosen[i] <= most[i]);
+                }
+            }
+        }
+
+        /// While limits hold, asking for what was given gives it again: no swapchain is made anew for nothing.
+        #[test]
+        fn an_extent_is_its_own_answer(
+            current in prop_oneof![Just([UNDEFINED; 2]), prop::array::uniform2(1u32..5000)],
+            least in prop::array::uniform2(1u32..200),
+            more in prop::array::uniform2(0u32..5000),
+            wanted in prop::array::uniform2(1u32..10_000),
+        ) {
+            let surface = surface(current, least, [least[0] + more[0], least[1] + more[1]]);
+            let chosen = extent(&surface, wanted);
+            prop_assert!(chosen.is_some());
+            prop_assert_eq!(extent(&surface, chosen.unwrap_or_default()), chosen);
+        }
+
+        /// Whatever is chosen was offered.
+        #[test]
+        fn what_is_chosen_was_offered(
+            modes in prop::collection::vec(0i32..4, 0..4),
+            vsync in any::<bool>(),
+            alphas in 1u32..16,
+        ) {
+            let modes: Vec<_> = modes.into_iter().map(vk::PresentModeKHR::from_raw).collect();
+            let mode = present_mode(&modes, vsync);
+            prop_assert!(mode == vk::PresentModeKHR::FIFO || (modes.contains(&mode) && !vsync));
+            let offered = vk::CompositeAlphaFlagsKHR::from_raw(alphas);
+            prop_assert!(offered.contains(composite_alpha(offered)));
+        }
+    }
+
     #[test]
     fn formats_that_would_encode_twice_are_not_taken() {
         use vk::Format as F;

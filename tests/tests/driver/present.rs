@@ -23,25 +23,28 @@ const DRAW: (PipelineStageFlags2, AccessFlags2) =
     (PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT, AccessFlags2::COLOR_ATTACHMENT_WRITE);
 
 /// A device that presents to headless surfaces. The counts and messages of one test belong to it alone.
-struct Stage {
-    instance: Arc<Instance>,
-    device: Arc<Device>,
+pub struct Stage {
+    pub instance: Arc<Instance>,
+    pub device: Arc<Device>,
     pool: Vec<CommandPool>,
     frame: usize,
 }
 
 /// Runs a test where headless surfaces exist. Afterwards no object may be left and no message said.
-fn on_stage(test: impl FnOnce(&mut Stage, Surface)) {
+pub fn on_stage(test: impl FnOnce(&mut Stage, Surface)) {
     let settings = Settings::from_environment();
     let _turn = vasa_tests::harness::one_at_a_time();
     vasa_tests::harness::keep_driver_loaded();
-    let opened = Instance::new(InstanceOptions { headless_surface: true, ..settings.instance() }).and_then(
-        |instance| {
-            let surface = Surface::headless(&instance)?;
-            let device = Device::open_for_surface(&instance, &settings.device(), &surface)?;
-            Ok((instance, surface, device))
-        },
-    );
+    let opened = Instance::new(InstanceOptions {
+        headless_surface: true,
+        entry: vasa_tests::hooks::entry().ok(),
+        ..settings.instance()
+    })
+    .and_then(|instance| {
+        let surface = Surface::headless(&instance)?;
+        let device = Device::open_for_surface(&instance, &settings.device(), &surface)?;
+        Ok((instance, surface, device))
+    });
     let (instance, surface, device) = match opened {
         Ok(opened) => opened,
         // A GPU's driver may have no headless surfaces; the software driver has.
@@ -69,7 +72,7 @@ impl Stage {
     }
 
     /// Clears the image and submits; two frames in flight.
-    fn draw(&mut self, image: &AcquiredImage) -> Point {
+    pub fn draw(&mut self, image: &AcquiredImage) -> Point {
         self.submit(image.sync.clone(), |encoder| clear(encoder, image))
     }
 
@@ -88,7 +91,7 @@ impl Stage {
     }
 
     /// One frame, whatever the window is doing. Gives back whether an image was shown.
-    fn frame(&mut self, swapchain: &mut Swapchain) -> bool {
+    pub fn frame(&mut self, swapchain: &mut Swapchain) -> bool {
         match swapchain.acquire().unwrap() {
             Acquired::Image(image) => {
                 self.draw(&image);

@@ -76,6 +76,37 @@ fn every_refusal_names_what_is_missing() {
 }
 
 #[test]
+fn the_table_has_every_device_and_every_reason() {
+    let mut poor = integrated();
+    poor.missing = vec!["timelineSemaphore", "synchronization2"];
+    let mut plain = invented::software();
+    FeatureMask::fallback().apply(&mut plain);
+    insta::assert_snapshot!(best(&[poor, invented::discrete(), plain]).table(), @r"
+        device        kind           Vulkan  sparse tier  score  driver
+        Integrated    integrated     1.3.0   3            3508   Invented 1.0
+          refused: lacks timelineSemaphore, synchronization2
+    ->  Discrete One  graphics card  1.3.0   3            4508   Invented 1.0
+          taken: score 4508
+        Software      software       1.3.0   none         1008   Invented 1.0
+          usable, score 1008 is not the highest
+          no sparse binding: buffers grow by recreate and copy
+    ");
+}
+
+#[test]
+fn no_memory_while_a_device_is_opened_is_not_called_unsupported() {
+    use vasa::vk::null::{Fault, NullConfig, NullDriver};
+    let driver = NullDriver::new(NullConfig::default());
+    driver.fail_nth(Fault::CreateBuffer, 1);
+    let error = crate::devices::open(&driver, &Default::default()).unwrap_err();
+    assert!(error.is_out_of_memory(), "{error}");
+    let device = crate::devices::open(&driver, &Default::default()).unwrap();
+    assert!(device.capabilities().sparse.growable_buffers(), "it has what it said");
+    drop(device);
+    driver.assert_clean();
+}
+
+#[test]
 fn a_device_that_cannot_present_is_refused_only_for_windows() {
     let mut blind = invented::discrete();
     blind.optional.swapchain = false;
