@@ -96,6 +96,10 @@ pub struct CommonArgs {
     /// Write a line for each bind of sparse memory: frame, resource, range, chunk, time of the call and until usable
     #[arg(long, value_name = "FILE")]
     pub trace_binds: Option<PathBuf>,
+    /// Write the last frame's graph into a folder: graph.dot, graph.json, lifetimes.svg, heaps as pictures, and the frame as
+    /// recorded for `bench graph`
+    #[arg(long, value_name = "DIR")]
+    pub dump_graph: Option<PathBuf>,
     /// Ask nothing
     #[arg(long)]
     pub yes: bool,

@@ -40,6 +40,12 @@ pub const COMMANDS: &[ConsoleCommand] = &[
         meaning: "the device, its queues and its quirks",
         run: |c, _| Ok(device(c.device)),
     },
+    ConsoleCommand {
+        name: "graph",
+        arguments: "",
+        meaning: "the frame graph: passes, barriers, memory that transients share",
+        run: |c, _| Ok(c.stats.graph.to_string()),
+    },
     ConsoleCommand { name: "help", arguments: "", meaning: "the commands", run: |_, _| Ok(help()) },
     ConsoleCommand {
         name: "knobs",
@@ -163,7 +169,7 @@ fn device(device: &Device) -> String {
 fn memory(stats: &Stats) -> String {
     let m = &stats.memory;
     format!(
-        "in use {} (most {}), device memory {}\nuploaded {} through the ring, {} writes did not fit\n\
+        "in use {} (most {}), budget {}\nuploaded {} through the ring, {} writes did not fit\n\
          {} Vulkan objects alive, {} made in the last 100 frames",
         mib(m.usage_bytes),
         mib(m.peak_usage_bytes),

@@ -14,6 +14,7 @@ mod devices;
 mod failure;
 mod fly_camera;
 mod frame_times;
+mod graph_dump;
 mod headless;
 mod knobs;
 mod output;

@@ -20,9 +20,17 @@ impl Output {
     /// # Errors
     /// When that fails, with the reason and what to do.
     pub fn open(folder: &Path) -> Result<Self> {
+        Self::open_by(folder, "--out")
+    }
+
+    /// [`Output::open`], for the folder of another flag.
+    ///
+    /// # Errors
+    /// When that fails, with the reason and what to do.
+    pub fn open_by(folder: &Path, flag: &str) -> Result<Self> {
         let refuse = |error: std::io::Error| {
             Failure::failed(format!(
-                "the folder {} cannot be written ({error}): choose another with --out",
+                "the folder {} cannot be written ({error}): choose another with {flag}",
                 folder.display()
             ))
         };

@@ -13,6 +13,7 @@ use crate::cli::{CommonArgs, Validate};
 use crate::console;
 use crate::failure::{Failure, Result};
 use crate::frame_times::{FrameTimes, Summary};
+use crate::graph_dump;
 use crate::knobs::Settings;
 use crate::output::Output;
 use crate::progress::Progress;
@@ -28,6 +29,8 @@ pub struct Run {
     pub settings: Settings,
     /// Where files go.
     pub output: Output,
+    /// Where the last frame's graph goes, if anywhere.
+    pub graph_output: Option<Output>,
     /// What is drawn.
     pub scene: Box<dyn Scene>,
     /// Shown while loading.
@@ -65,11 +68,13 @@ pub fn run(scene: Box<dyn Scene>, common: CommonArgs) -> Result<()> {
     }
     let folder = common.out.clone().unwrap_or_else(|| PathBuf::from("target/demo").join(scene.name()));
     let output = Output::open(&folder)?;
+    let graph_output =
+        common.dump_graph.as_deref().map(|dir| Output::open_by(dir, "--dump-graph")).transpose()?;
     stop::listen()?;
     let progress = Progress::new();
     let losses = Losses::new(common.on_device_lost, &common.inject_loss);
     let times = FrameTimes::default();
-    let mut run = Run { args: common, settings, output, scene, progress, times, losses };
+    let mut run = Run { args: common, settings, output, graph_output, scene, progress, times, losses };
     let wanted = window::wanted(&run.args);
     if let Err(why) = &wanted {
         refuse_or_say(&run.args, why)?;
@@ -208,6 +213,9 @@ impl Run {
         println!("{}\n{}", picture.display(), numbers.display());
         let device = engine.device().clone();
         self.scene.conclude(engine, &self.output)?;
+        if let Some(output) = &self.graph_output {
+            graph_dump::write(engine.graph_mut(), output)?;
+        }
         for line in self.args.commands.clone() {
             let mut context = console::Context {
                 stats: &stats,

@@ -278,8 +278,11 @@ impl Image {
             backing,
         };
         image.view = view(device, raw, &desc)?;
-        device.counters.made();
-        device.set_name(image.view, name);
+        // An image that is only copied has none.
+        if image.view != vk::ImageView::null() {
+            device.counters.made();
+            device.set_name(image.view, name);
+        }
         Ok(image)
     }
 

@@ -13,6 +13,7 @@ mod contents;
 mod defragmentation;
 mod embedding;
 mod faults;
+mod frame_graph;
 mod frames;
 mod golden;
 mod growth;

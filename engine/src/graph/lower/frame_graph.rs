@@ -34,8 +34,6 @@ impl Default for GraphOptions {
 pub(super) struct Lane {
     pub(super) pool: CommandPool,
     pub(super) timer: PassTimer,
-    /// Whether its timer has something to tell.
-    pub(super) is_timed: bool,
 }
 
 /// A frame in flight.
@@ -83,7 +81,6 @@ impl FrameGraph {
             Ok(Lane {
                 pool: CommandPool::new(device, timeline)?,
                 timer: PassTimer::of_queue(device, timeline)?,
-                is_timed: false,
             })
         };
         let places = (0..frames_in_flight.max(1)).map(|_| {
@@ -159,7 +156,6 @@ impl FrameGraph {
         let place = self.place();
         for lane in self.places[place].lanes.iter_mut().flatten() {
             lane.timer.discard();
-            lane.is_timed = false;
         }
     }
 
@@ -168,9 +164,7 @@ impl FrameGraph {
         let mut times = Vec::new();
         for lane in self.places[place].lanes.iter_mut().flatten() {
             lane.pool.reset()?;
-            if std::mem::take(&mut lane.is_timed) {
-                times.extend(lane.timer.take()?);
-            }
+            times.extend(lane.timer.take()?);
         }
         Ok(times)
     }
@@ -180,6 +174,7 @@ impl FrameGraph {
     /// # Errors
     /// When the device is lost.
     pub fn wait_for_all(&mut self) -> Result<Vec<Vec<(&'static str, f64)>>> {
+        self.discard_times();
         let count = self.places.len();
         (0..count).map(|back| self.take_times((self.place() + back) % count)).collect()
     }

@@ -6,7 +6,9 @@ use super::frame::{Attached, Imported, Ready, Work, declared_image};
 use super::frame_graph::{FrameGraph, lane_of};
 use super::states::ImportKey;
 use super::stats::GraphStats;
-use crate::graph::{Barrier, Compiled, Declaration, Queue, ResourceId, ResourceInfo, Subresources};
+use crate::graph::{
+    Barrier, Compiled, Declaration, ImageInfo, Queue, ResourceId, ResourceInfo, Subresources,
+};
 use crate::vk::{BarrierBatch, BufferBarrier, CommandBuffer, CommandEncoder, ImageBarrier, Point};
 
 use super::context::Found;
@@ -51,8 +53,12 @@ type Parts = (
 
 fn record(graph: &mut FrameGraph, attached: Attached<'_>) -> Result<Parts> {
     let Attached { mut work, names, imports, history } = attached;
-    for (name, _, current) in &history {
-        if let Some(info) = declared_image(graph, *current) {
+    for (name, previous, current) in &history {
+        if let (Some(before), Some(info)) =
+            (declared_image(graph, *previous), declared_image(graph, *current))
+        {
+            // The two change places with every frame.
+            let info = ImageInfo { usage: before.usage | info.usage, ..info };
             graph.history.make(&graph.device, name, info)?;
         }
     }

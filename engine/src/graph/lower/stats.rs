@@ -1,5 +1,7 @@
 //! What the graph knows of the last frame.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use crate::graph::Compiled;
@@ -50,5 +52,34 @@ impl GraphStats {
             transient_unaliased_bytes: sum(|heap| heap.unaliased),
             ..Self::default()
         }
+    }
+}
+
+impl fmt::Display for GraphStats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        writeln!(
+            f,
+            "{} passes ({} culled) in {} submissions, {} barriers in {} calls",
+            self.passes, self.culled, self.submissions, self.barriers, self.barrier_calls
+        )?;
+        writeln!(
+            f,
+            "{} transients in {:.2} MiB a frame: {:.3} of the bound ({:.2} MiB), {:.2} of what they take apart ({:.2} MiB)",
+            self.transients,
+            mib(self.transient_bytes),
+            share(self.transient_bytes, self.transient_bound_bytes),
+            mib(self.transient_bound_bytes),
+            share(self.transient_bytes, self.transient_unaliased_bytes),
+            mib(self.transient_unaliased_bytes),
+        )?;
+        write!(
+            f,
+            "heaps of all frames in flight: {:.2} MiB; {} frames compiled, {} found compiled",
+            mib(self.heap_bytes),
+            self.compiles,
+            self.compile_hits
+        )
     }
 }

@@ -1,7 +1,7 @@
 //! Submitting a recorded frame: each queue's submissions in order, waits between them, states for the next frame.
 
 use super::error::Result;
-use super::frame_graph::{FrameGraph, Place};
+use super::frame_graph::FrameGraph;
 use super::record::{Recorded, RecordedSubmission};
 use crate::graph::{Compiled, Queue};
 use crate::vk::timeline::PresentSync;
@@ -81,9 +81,7 @@ impl Recorded<'_> {
         states.forget_old(*frame);
         images.forget_old(*frame);
         let place = (*frame % graph.places.len() as u64) as usize;
-        let Place { lanes, transients } = &mut graph.places[place];
-        transients.forget_old(*frame);
-        lanes.iter_mut().flatten().for_each(|lane| lane.is_timed = true);
+        graph.places[place].transients.forget_old(*frame);
         graph.frame += 1;
         graph.is_pending = false;
         Ok(done)
