@@ -170,6 +170,7 @@ impl<'g, 'f> Frame<'g, 'f> {
         let is_shared = graph.queues.compute || graph.queues.transfer;
         graph.needs.fill(&graph.device, &mut graph.declaration, is_shared)?;
         let options = graph.compile_options();
+        graph.compiled += 1;
         graph.compiler.compile(&graph.declaration, &options)?;
         Ok(Ready { graph, attached })
     }

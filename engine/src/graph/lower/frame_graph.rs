@@ -61,6 +61,8 @@ pub struct FrameGraph {
     /// The last bind that no submission has waited for yet.
     pub(super) bound: Option<Point>,
     pub(super) stats: GraphStats,
+    /// Frames that were asked to be compiled.
+    pub(super) compiled: u64,
     /// A frame was recorded, in part at least, and is not submitted.
     pub(super) is_pending: bool,
 }
@@ -107,6 +109,7 @@ impl FrameGraph {
             frame: 0,
             bound: None,
             stats: GraphStats::default(),
+            compiled: 0,
             is_pending: false,
         })
     }
@@ -197,11 +200,11 @@ impl FrameGraph {
 
     /// The last frame, in numbers.
     pub fn stats(&self) -> GraphStats {
-        let compiler = self.compiler.stats();
+        let compiles = self.compiler.stats().compiles;
         GraphStats {
             heap_bytes: self.places.iter().map(|place| place.transients.bytes()).sum(),
-            compiles: compiler.compiles,
-            compile_hits: compiler.hits,
+            compiles,
+            compile_hits: self.compiled.saturating_sub(compiles),
             ..self.stats
         }
     }
