@@ -253,8 +253,10 @@ impl Image {
             backing,
         };
         image.view = view(device, raw, &desc)?;
-        device.counters.made();
-        device.set_name(image.view, name);
+        if image.view != vk::ImageView::null() {
+            device.counters.made();
+            device.set_name(image.view, name);
+        }
         Ok(image)
     }
 
