@@ -90,7 +90,7 @@ fn a_budget_that_shrinks_and_recovers_brings_the_same_picture_back() {
 
         // Less and less, down to what cannot be given up at all.
         let mut levels = Vec::new();
-        for least in [used - MIB / 2, used - 3 * MIB, MIB] {
+        for least in [used - MIB / 2, MIB] {
             budget.store(least, Ordering::Relaxed);
             for _ in 0..40 {
                 let before = engine.residency().ladder().level();
@@ -101,8 +101,7 @@ fn a_budget_that_shrinks_and_recovers_brings_the_same_picture_back() {
             levels.push(engine.residency().ladder().level());
             crate::scene::check_buffers(h, &engine);
         }
-        assert_eq!(levels[0], 1, "{levels:?}");
-        assert!(levels[1] > 1 && levels[2] > levels[1], "{levels:?}");
+        assert_eq!(levels, [1, 3], "samples, then twice the resolution");
         assert!(engine.residency().ladder().is_exhausted());
         let quality = engine.renderer().quality();
         assert_eq!((quality.samples, quality.scale), (1, 0.5));
@@ -115,12 +114,12 @@ fn a_budget_that_shrinks_and_recovers_brings_the_same_picture_back() {
         budget.store(1 << 40, Ordering::Relaxed);
         draw(&mut engine, camera, 60);
         let ladder = engine.residency().ladder();
-        assert_eq!((ladder.level(), ladder.level_max()), (0, levels[2]));
+        assert_eq!((ladder.level(), ladder.level_max()), (0, 3));
         assert!(engine.read_back().unwrap() == full, "the picture that came back is another one");
         crate::scene::check_buffers(h, &engine);
         h.expect_in_chunks(&buffer, Pattern::new(7));
         let stats = engine.stats().memory;
-        assert_eq!((stats.degrade_level, stats.degrade_level_max), (Some(0), Some(levels[2])));
+        assert_eq!((stats.degrade_level, stats.degrade_level_max), (Some(0), Some(3)));
         assert!(stats.degrade_reason.is_some_and(|reason| reason.contains("degrade level 0")));
         assert_eq!(stats.owners.iter().map(|owner| owner.bytes).sum::<u64>(), stats.usage_bytes);
         let (down, up): (Vec<&vasa::memory::Step>, Vec<&vasa::memory::Step>) =
@@ -153,6 +152,7 @@ fn residents_leave_once_the_gpu_is_done_and_the_others_keep_their_contents() {
                 (i, id, buffer)
             })
             .collect();
+        h.settle();
         let used = h.device.object_counts().memory_bytes;
         // Too much by three pages and a bit. Page 7 is in use, 0 is pinned: the farthest of the others go.
         budget.store(used - 3 * MIB - TILE, Ordering::Relaxed);
