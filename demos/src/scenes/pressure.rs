@@ -83,7 +83,7 @@ impl PressureScene {
 
 /// The budget at a share of the run, between the most and the least.
 fn budget(share: f64, most: u64, least: u64) -> u64 {
-    let height = if share < FALLS || share >= BACK {
+    let height = if !(FALLS..BACK).contains(&share) {
         1.0
     } else if share < LOWEST {
         1.0 - (share - FALLS) / (LOWEST - FALLS)
