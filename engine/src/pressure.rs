@@ -24,8 +24,11 @@ const QUARTERS: [u32; 4] = [4, 3, 2, 1];
 /// Anisotropy of textures, by levels of detail that are given up.
 const ANISOTROPY: [u32; 3] = [16, 4, 1];
 
-/// Below this, bytes, a target is small: chunks are then as large as needed, and buffers of fixed size are smaller.
+/// Below this, bytes, a target is small: chunks are then smaller, and so are buffers of fixed size.
 const SMALL_TARGET: u64 = 512 << 20;
+
+/// Bytes of a chunk then at most: with a handful of buffers, half-empty chunks of the usual size would be all there is.
+const SMALL_CHUNK: u64 = 4 << 20;
 
 /// Sizes for the memory there is at the start. Where there is plenty, those that were asked for.
 pub(crate) fn preset(target: u64, sparse: SparseKnobs, upload_bytes: u64) -> (SparseKnobs, u64) {
@@ -35,7 +38,9 @@ pub(crate) fn preset(target: u64, sparse: SparseKnobs, upload_bytes: u64) -> (Sp
     let least = upload_bytes.min(1 << 20);
     let upload = upload_bytes.min(target / 16).max(least);
     let cached_chunks = sparse.cached_chunks.min(1);
-    (SparseKnobs { chunk_policy: ChunkPolicy::Exact, cached_chunks, ..sparse }, upload)
+    let chunk_bytes = sparse.chunk_bytes.min(SMALL_CHUNK);
+    let knobs = SparseKnobs { chunk_bytes, chunk_policy: ChunkPolicy::Exact, cached_chunks, ..sparse };
+    (knobs, upload)
 }
 
 /// Those who can give something up.
@@ -212,7 +217,8 @@ mod tests {
         let knobs = SparseKnobs::default();
         assert_eq!(preset(SMALL_TARGET, knobs.clone(), 32 << 20), (knobs.clone(), 32 << 20));
         let (sparse, upload) = preset(256 << 20, knobs.clone(), 32 << 20);
-        assert_eq!((sparse.chunk_policy, sparse.cached_chunks, upload), (ChunkPolicy::Exact, 1, 16 << 20));
+        assert_eq!((sparse.chunk_policy, sparse.chunk_bytes), (ChunkPolicy::Exact, 4 << 20));
+        assert_eq!((sparse.cached_chunks, upload), (1, 16 << 20));
         assert_eq!(preset(0, knobs.clone(), 32 << 20).1, 1 << 20);
         assert_eq!(preset(0, knobs, 1000).1, 1000, "never more than was asked for");
     }
