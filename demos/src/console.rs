@@ -168,12 +168,16 @@ fn device(device: &Device) -> String {
 
 fn memory(stats: &Stats) -> String {
     let m = &stats.memory;
+    let owners: Vec<_> = m.owners.iter().take(8).map(ToString::to_string).collect();
+    let reason = m.degrade_reason.as_deref().unwrap_or("nothing was ever given up");
     format!(
-        "in use {} (most {}), budget {}\nuploaded {} through the ring, {} writes did not fit\n\
+        "in use {} (most {}), budget {}\nlargest owners: {}\ndegrade level {}: {reason}\nuploaded {} through the ring, {} writes did not fit\n\
          {} Vulkan objects alive, {} made in the last 100 frames",
         mib(m.usage_bytes),
         mib(m.peak_usage_bytes),
         mib(m.budget_bytes),
+        owners.join(", "),
+        m.degrade_level.unwrap_or(0),
         mib(m.upload_bytes),
         m.upload_overflows,
         stats.objects.live,

@@ -198,7 +198,13 @@ fn lines(panel: &Panel<'_>) -> Vec<String> {
             sparse.shrinks,
             mib(stats.memory.usage_bytes)
         ),
+        format!(
+            "budget {}, degrade level {}",
+            mib(stats.memory.budget_bytes),
+            stats.memory.degrade_level.unwrap_or(0)
+        ),
     ];
+    lines.extend(stats.memory.degrade_reason.clone().filter(|_| stats.memory.degrade_level != Some(0)));
     lines.extend(stats.residency.iter().flat_map(residency_lines));
     lines
 }

@@ -13,7 +13,7 @@ use crate::memory::{
     BudgetSource, DeviceBudget, Dial, ResidencyKnobs, ResidencyManager, Resident, ResidentId, Sacrifice,
 };
 use crate::render::{Quality, Renderer};
-use crate::sparse::{ChunkPolicy, SparseKnobs, SparseMemory};
+use crate::sparse::{ChunkPolicy, Defragmentation, SparseKnobs, SparseMemory};
 use crate::streaming::StreamedGround;
 use crate::vk::{Device, Timeline};
 
@@ -24,8 +24,11 @@ const QUARTERS: [u32; 4] = [4, 3, 2, 1];
 /// Anisotropy of textures, by levels of detail that are given up.
 const ANISOTROPY: [u32; 3] = [16, 4, 1];
 
-/// Below this, bytes, a target is small: chunks are then as large as needed, and buffers of fixed size are smaller.
+/// Below this, bytes, a target is small: chunks are then smaller, and so are buffers of fixed size.
 const SMALL_TARGET: u64 = 512 << 20;
+
+/// Bytes of a chunk then at most: with a handful of buffers, half-empty chunks of the usual size would be all there is.
+const SMALL_CHUNK: u64 = 4 << 20;
 
 /// Sizes for the memory there is at the start. Where there is plenty, those that were asked for.
 pub(crate) fn preset(target: u64, sparse: SparseKnobs, upload_bytes: u64) -> (SparseKnobs, u64) {
@@ -35,7 +38,9 @@ pub(crate) fn preset(target: u64, sparse: SparseKnobs, upload_bytes: u64) -> (Sp
     let least = upload_bytes.min(1 << 20);
     let upload = upload_bytes.min(target / 16).max(least);
     let cached_chunks = sparse.cached_chunks.min(1);
-    (SparseKnobs { chunk_policy: ChunkPolicy::Exact, cached_chunks, ..sparse }, upload)
+    let chunk_bytes = sparse.chunk_bytes.min(SMALL_CHUNK);
+    let knobs = SparseKnobs { chunk_bytes, chunk_policy: ChunkPolicy::Exact, cached_chunks, ..sparse };
+    (knobs, upload)
 }
 
 /// Those who can give something up.
@@ -58,6 +63,8 @@ pub(crate) struct Pressure {
     samples: Dial,
     scale: Dial,
     has_started: bool,
+    /// Pages of pools are moved together on behalf of this, not of the application.
+    defragments: bool,
     /// Frame in which a refused allocation was tried once more without giving anything up.
     tried: Option<u64>,
     evicted: Vec<(ResidentId, Resident)>,
@@ -88,6 +95,7 @@ impl Pressure {
             manager,
             device: device.clone(),
             has_started: false,
+            defragments: false,
             tried: None,
             evicted: Vec::new(),
         }
@@ -105,7 +113,7 @@ impl Pressure {
         if !std::mem::replace(&mut self.has_started, true) {
             let pool = parts.ground.as_ref().map_or(0, |ground| ground.budget_bytes());
             let targets = parts.renderer.target_bytes(parts.extent, &Quality::FULL);
-            self.manager.start(frame, targets.saturating_add(pool));
+            self.manager.start(frame, time, targets.saturating_add(pool));
         }
         let tick = self.manager.tick(frame, time, self.device.completed(Timeline::Graphics)?);
         self.evicted.extend(tick.released);
@@ -145,8 +153,17 @@ impl Pressure {
         }
     }
 
-    fn apply(&self, parts: &mut Parts<'_>) {
-        parts.sparse.set_sparing(self.caches.step() > 0);
+    fn apply(&mut self, parts: &mut Parts<'_>) {
+        let is_short = self.manager.ladder().level() > 0;
+        parts.sparse.set_sparing(is_short);
+        // Tiles that go leave holes; only empty chunks are memory that comes back.
+        if is_short && !self.defragments && parts.sparse.defragmentation().is_none() {
+            parts.sparse.set_defragmentation(Some(Defragmentation { max_fill: 0.75, ..Default::default() }));
+            self.defragments = true;
+        }
+        if !is_short && std::mem::take(&mut self.defragments) {
+            parts.sparse.set_defragmentation(None);
+        }
         parts.renderer.set_quality(self.quality());
         if let Some(ground) = &mut parts.ground {
             let quarters = QUARTERS[(self.pool.step() as usize).min(QUARTERS.len() - 1)];
@@ -161,9 +178,25 @@ impl Pressure {
         self.caches.set_saves(1, if self.caches.step() > 0 { kept } else { ready });
         let streams = parts.ground.as_ref().filter(|ground| ground.image().in_place());
         let pool = streams.map_or(0, |ground| ground.budget_bytes());
-        (1..QUARTERS.len() as u32).for_each(|step| self.pool.set_saves(step, pool / 4));
+        let mapped = streams.map_or(0, |ground| ground.image().mapped_bytes());
+        let is_limited = streams.is_some_and(|ground| ground.image().is_limited());
+        for (step, quarters) in (1u32..).zip(&QUARTERS[1..]) {
+            let share = pool / 4 * u64::from(*quarters);
+            let saves = match self.has_started {
+                // Nothing is mapped yet, and all of it will be.
+                false => pool / 4,
+                true if step > self.pool.step() => mapped.saturating_sub(share),
+                true => pool / 4 * u64::from(is_limited),
+            };
+            self.pool.set_saves(step, saves);
+        }
         let share = pool / 4 * u64::from(4 - self.pool.step().min(3));
-        (1..ANISOTROPY.len() as u32).for_each(|step| self.detail.set_saves(step, share >> step));
+        for step in 1..ANISOTROPY.len() as u32 {
+            // A level is a quarter of the tiles, of those at least that are not pinned.
+            let saves =
+                if step > self.detail.step() { mapped / 2 } else { share.min(mapped.saturating_mul(3)) };
+            self.detail.set_saves(step, saves);
+        }
         let bytes = |quality: Quality| parts.renderer.target_bytes(parts.extent, &quality);
         let now = self.quality();
         let one = Quality { samples: 1, ..now };
@@ -184,7 +217,8 @@ mod tests {
         let knobs = SparseKnobs::default();
         assert_eq!(preset(SMALL_TARGET, knobs.clone(), 32 << 20), (knobs.clone(), 32 << 20));
         let (sparse, upload) = preset(256 << 20, knobs.clone(), 32 << 20);
-        assert_eq!((sparse.chunk_policy, sparse.cached_chunks, upload), (ChunkPolicy::Exact, 1, 16 << 20));
+        assert_eq!((sparse.chunk_policy, sparse.chunk_bytes), (ChunkPolicy::Exact, 4 << 20));
+        assert_eq!((sparse.cached_chunks, upload), (1, 16 << 20));
         assert_eq!(preset(0, knobs.clone(), 32 << 20).1, 1 << 20);
         assert_eq!(preset(0, knobs, 1000).1, 1000, "never more than was asked for");
     }

@@ -88,7 +88,10 @@ pub fn pressure_chart(title: &str, samples: &[PressureSample]) -> Chart {
         canvas.fill(Rect { x, y: 58, width: 18, height: 8 }, colour);
         x = canvas.text(x + 26, 58, 1, DIM, name) + 30;
     }
-    let most = samples.iter().map(|s| s.budget_bytes.max(s.usage_bytes)).max().unwrap_or(0).max(1);
+    // A budget far above all usage is cut: it would leave no room for what happens.
+    let used = samples.iter().map(|s| s.usage_bytes).max().unwrap_or(0);
+    let budget = samples.iter().map(|s| s.budget_bytes).max().unwrap_or(0);
+    let most = budget.min(used.saturating_mul(2)).max(used).max(1);
     draw_bytes(&mut canvas, samples, most);
     draw_levels(&mut canvas, samples);
     draw_steps(&mut canvas, samples);
@@ -215,6 +218,7 @@ mod tests {
         assert_eq!(chart.pixels.len(), (chart.size[0] * chart.size[1] * 3) as usize);
         let middle = (LEFT + RIGHT) / 2 + 40;
         assert_eq!(pixel(&chart, middle, BOTTOM - BYTES_HEIGHT / 4), USAGE, "100 of 400 MiB");
+        assert_eq!(pixel(&chart, middle, BOTTOM - BYTES_HEIGHT / 2 - 20), BACKGROUND, "above the usage");
         assert_eq!(pixel(&chart, middle, TOP), BUDGET);
         assert_eq!(pixel(&chart, middle, TOP + BYTES_HEIGHT / 4), TARGET);
         assert_eq!(pixel(&chart, middle, LEVEL_TOP + 2), TARGET, "level 1");

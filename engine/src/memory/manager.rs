@@ -98,8 +98,9 @@ impl ResidencyManager {
     }
 
     /// Before the first frame: gives up what cannot fit, when `expected` more bytes are going to be used. Returns the
-    /// steps.
-    pub fn start(&mut self, frame: u64, expected: u64) -> Vec<Step> {
+    /// steps. `time` as in [`Self::tick`].
+    pub fn start(&mut self, frame: u64, time: Duration, expected: u64) -> Vec<Step> {
+        self.budget.update(&mut *self.source, frame, time);
         if !self.knobs.degrade {
             return Vec::new();
         }

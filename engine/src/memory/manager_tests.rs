@@ -83,7 +83,7 @@ fn a_small_budget_starts_lower() {
     let (dial, rung) = Dial::new("dial", Sacrifice::Resolution, 3);
     (1..4).for_each(|step| dial.set_saves(step, 100));
     manager.register(rung);
-    let steps = manager.start(0, 950);
+    let steps = manager.start(0, Duration::ZERO, 950);
     assert_eq!((steps.len(), dial.step()), (2, 2), "1050 expected, 900 allowed");
     assert!(steps.iter().all(|step| step.why == Why::Start));
 }
@@ -97,6 +97,6 @@ fn a_manager_that_may_not_degrade_only_watches() {
     dial.set_saves(1, 100);
     manager.register(rung);
     (0..50).for_each(|frame| assert!(manager.tick(frame, Duration::ZERO, 0).step.is_none()));
-    assert!(manager.refused(50).is_none() && manager.start(51, 1 << 40).is_empty());
+    assert!(manager.refused(50).is_none() && manager.start(51, Duration::ZERO, 1 << 40).is_empty());
     assert_eq!(manager.state().usage, 5000);
 }

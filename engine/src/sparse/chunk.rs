@@ -165,7 +165,7 @@ pub(super) fn allocate(
     if !again {
         return Err(refused.tried(&tried));
     }
-    log::warn!("{refused}; {tried}, and trying again");
+    refused.say_trying_again(&tried);
     let made = Chunk::new(device, checker, owner, bytes, memory_type);
     made.map(Arc::new).map_err(|error| error.tried(&tried))
 }

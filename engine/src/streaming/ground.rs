@@ -12,6 +12,9 @@ use super::source::TileSource;
 use crate::scene::Camera;
 use crate::sparse::{Missing, SparseMemory};
 
+/// Frames that tiles stay without a request while detail is given up: it is to be seen soon what that gives back.
+const HASTE_FRAMES: u32 = 3;
+
 /// How to make a [`StreamedGround`].
 #[derive(Debug, Clone)]
 pub struct GroundDesc {
@@ -60,6 +63,7 @@ pub struct StreamedGround {
     taps: u32,
     beyond: Vec3,
     budget_bytes: u64,
+    keep_frames: u32,
     /// Levels of detail that are given up while memory is short.
     shed_levels: u32,
     /// How it is drawn.
@@ -88,6 +92,7 @@ impl StreamedGround {
             taps: desc.taps.clamp(1, 16),
             beyond: desc.beyond,
             budget_bytes: desc.budget_bytes,
+            keep_frames: desc.keep_frames,
             shed_levels: 0,
             look: GroundLook::default(),
         })
@@ -104,6 +109,8 @@ impl StreamedGround {
     /// Its tiles go in the next frames; it keeps addresses and descriptors. All of it comes back with (4, 0).
     pub fn set_share(&mut self, quarters: u32, levels: u32) {
         self.image.set_budget(self.budget_bytes / 4 * u64::from(quarters.min(4)));
+        let patience = if levels > 0 { HASTE_FRAMES } else { u32::MAX };
+        self.image.set_keep_frames(self.keep_frames.min(patience));
         self.shed_levels = levels;
     }
 

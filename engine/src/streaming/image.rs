@@ -249,6 +249,21 @@ impl StreamedImage {
         self.streamer.set_budget(self.budget_tiles.min(now));
     }
 
+    /// Frames that a tile stays after the last request for it, from now on.
+    pub fn set_keep_frames(&mut self, frames: u32) {
+        self.streamer.set_keep_frames(frames);
+    }
+
+    /// Bytes of the tiles that are mapped, pinned ones included.
+    pub fn mapped_bytes(&self) -> u64 {
+        (self.streamer.mapped() + self.stats.pinned_tiles) * self.stats.tile_bytes
+    }
+
+    /// Whether more tiles would be mapped if there were more memory.
+    pub fn is_limited(&self) -> bool {
+        self.stats.deferred > 0 || self.streamer.mapped() >= self.streamer.knobs().budget_tiles
+    }
+
     /// Whether tiles are bound one by one, so that fewer tiles are less memory.
     pub fn in_place(&self) -> bool {
         self.image.in_place()

@@ -100,6 +100,14 @@ impl Error {
         self
     }
 
+    /// Logs that a refused allocation is tried again after something was done.
+    pub(crate) fn say_trying_again(&self, tried: &str) {
+        if let Error::OutOfMemory(report) = self {
+            let (what, bytes) = (&report.what, super::bytes::Bytes(report.requested));
+            log::warn!("{bytes} for {what} were refused; {tried}, and trying again");
+        }
+    }
+
     /// The report of a refused allocation, if it is one.
     pub fn out_of_memory(&self) -> Option<&super::pressure::OutOfMemory> {
         match self {

@@ -228,7 +228,7 @@ impl Device {
         if !again {
             return Err(refused.tried(&tried));
         }
-        log::warn!("{refused}; {tried}, and trying again");
+        refused.say_trying_again(&tried);
         allocate().map_err(|error| error.tried(&tried))
     }
 }

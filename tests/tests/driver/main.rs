@@ -26,6 +26,7 @@ mod ordering;
 mod paged_buffers;
 mod pipelines;
 mod present;
+mod pressure;
 mod refused_frames;
 mod residency;
 mod residency_maps;

@@ -27,7 +27,9 @@ fn fly(h: &Harness, site: Site, nth: Option<u64>) -> Flown {
     let mut errors = 0;
     for frame in 0..FRAMES {
         let camera = flight(&surface, frame as f32 / (FRAMES - 1) as f32);
-        if let Err(error) = engine.render(&view(camera), EXTENT, None) {
+        let rendered = engine.render(&view(camera), EXTENT, None);
+        assert_eq!(engine.residency().ladder().level(), 0, "frame {frame}");
+        if let Err(error) = rendered {
             errors += 1;
             assert!(nth.is_some() && errors == 1, "frame {frame}: {error}");
         }
@@ -62,7 +64,7 @@ fn refuse(h: &Harness, site: Site, stride: u64) {
     match site {
         // Binds of the worker are survived.
         Site::Bind => assert_eq!(tried > 1 && lost > 0, h.in_place()),
-        // Tried again after what can be freed is: one refusal costs no frame.
+        // A frame whose allocation is refused is tried again, and nothing is given up for it.
         Site::Allocate => assert!(tried > 3 && lost == 0, "{tried} tried, {lost} lost"),
         _ => assert!(tried > 3 && lost > 0, "{tried} tried, {lost} lost"),
     }

@@ -67,21 +67,21 @@ fn every_failing_allocation_is_an_error_and_leaks_nothing() {
     for nth in 1..=allocations {
         let driver = driver();
         driver.fail_nth(Fault::Allocate, nth);
-        // The static heap tries a second memory type before it gives up, and chunks have no second try: some
-        // failures are survived, the others are errors that say so.
+        // The static heap tries a second memory type before it gives up, and frames are drawn again: those failures
+        // are survived, the others are errors that say so.
         if let Err(error) = fly(&driver, &DeviceOptions::default(), 6) {
             assert!(error.to_string().contains("out of memory"), "allocation {nth}: {error}");
             errors += 1;
         }
         driver.assert_clean();
     }
-    assert!(errors > 3, "only {errors} of {allocations} failures were noticed");
-    // With both tries failing, every one is an error.
+    assert!(errors > 1, "only {errors} of {allocations} failures were noticed");
+    // With every try failing, every one is an error.
     for nth in (1..=allocations).step_by(3) {
         let driver = driver();
-        (nth..nth + 3).for_each(|n| driver.fail_nth(Fault::Allocate, n));
+        (nth..nth + 60).for_each(|n| driver.fail_nth(Fault::Allocate, n));
         let error =
-            fly(&driver, &DeviceOptions::default(), 6).expect_err("three failures in a row went unnoticed");
+            fly(&driver, &DeviceOptions::default(), 6).expect_err("sixty failures in a row went unnoticed");
         assert!(error.to_string().contains("out of memory"), "allocation {nth}: {error}");
         driver.assert_clean();
     }
@@ -97,10 +97,11 @@ fn the_engine_draws_on_after_a_frame_that_had_no_memory() {
         add_hills(&mut engine, &surface);
         draw(&mut engine, flight(&surface, 0.1));
         // The next allocation is that of the larger targets.
-        (1..=4).for_each(|n| driver.fail_nth(Fault::Allocate, n));
+        driver.set_foreign_usage(0, 0, 1 << 50);
         let view = scenes::view(flight(&surface, 0.1));
         let error = engine.render(&view, [4096, 4096], None).unwrap_err();
         assert!(error.to_string().contains("out of memory"), "{error}");
+        driver.set_foreign_usage(0, 0, 0);
         for frame in 0..10 {
             draw(&mut engine, flight(&surface, 0.1 + 0.05 * frame as f32));
         }

@@ -1,5 +1,6 @@
 //! The `null` ring: no device at all. Decisions about devices and queues, made for devices that do not exist.
 
+mod budget;
 mod devices;
 mod engine;
 mod growing;

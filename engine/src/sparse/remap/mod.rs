@@ -149,6 +149,11 @@ impl SparseMemory {
         inner.remapper.rest = 0;
     }
 
+    /// What was set by [`Self::set_defragmentation`].
+    pub fn defragmentation(&self) -> Option<Defragmentation> {
+        self.shared.lock().remapper.knobs
+    }
+
     /// Whether a step is under way or there is more to gain. Not while it rests after a step that failed.
     pub fn is_defragmenting(&self) -> bool {
         let inner = self.shared.lock();

@@ -137,6 +137,11 @@ impl TileStreamer {
         self.knobs.budget_tiles = tiles;
     }
 
+    /// Changes how many frames a tile may stay without a request: fewer where memory is short.
+    pub fn set_keep_frames(&mut self, frames: u32) {
+        self.knobs.keep_frames = frames;
+    }
+
     /// Whether `tile` is mapped, that is, whether the plans so far map it. Always true for existing tiles
     /// from [`TileLayout::floor_lod`] on.
     pub fn is_mapped(&self, tile: TileCoord) -> bool {
