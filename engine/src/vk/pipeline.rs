@@ -1,5 +1,6 @@
 //! Pipelines: one layout for all (the bindless set, the pass's set, 128 bytes of push constants), and the on-disk cache.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -10,7 +11,7 @@ use super::bindless::Bindless;
 use super::device::Device;
 use super::error::{Error, Result};
 use super::retire::Garbage;
-use super::shader::{EntryPoint, ShaderSource};
+use super::shader::{EntryPoint, ShaderSource, with_one_entry_point};
 
 /// Bytes of push constants that every pipeline has: what Vulkan 1.3 guarantees.
 pub const PUSH_CONSTANT_BYTES: u32 = 128;
@@ -184,7 +185,7 @@ impl ComputePipeline {
 /// Compiles one entry point of a shader.
 pub(super) fn compile_compute(device: &Device, shader: &ShaderSource, entry: &str) -> Result<State> {
     let entry_point = find(shader, entry)?;
-    let module = Module::new(device, shader)?;
+    let module = Module::new(device, shader, entry_point)?;
     let common = common(device)?;
     let stage = vk::PipelineShaderStageCreateInfo::default()
         .stage(vk::ShaderStageFlags::COMPUTE)
@@ -245,13 +246,19 @@ impl GraphicsPipeline {
 
 /// Compiles a pipeline for dynamic rendering.
 pub(super) fn compile_graphics(device: &Device, desc: &GraphicsDesc<'_>) -> Result<State> {
-    let (vertex, fragment) = (find(desc.shader, desc.vertex)?.name, find(desc.shader, desc.fragment)?.name);
-    let module = Module::new(device, desc.shader)?;
+    let (vertex, fragment) = (find(desc.shader, desc.vertex)?, find(desc.shader, desc.fragment)?);
+    let vertex_module = Module::new(device, desc.shader, vertex)?;
+    // One module holds both, unless each must be alone in its own.
+    let alone = device.instance.gpu_assisted();
+    let fragment_module = if alone { Some(Module::new(device, desc.shader, fragment)?) } else { None };
     let common = common(device)?;
-    let stage =
-        |stage, name| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module.raw).name(name);
-    let stages =
-        [stage(vk::ShaderStageFlags::VERTEX, vertex), stage(vk::ShaderStageFlags::FRAGMENT, fragment)];
+    let stage = |stage, module: &Module<'_>, entry: &EntryPoint| {
+        vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module.raw).name(entry.name)
+    };
+    let stages = [
+        stage(vk::ShaderStageFlags::VERTEX, &vertex_module, vertex),
+        stage(vk::ShaderStageFlags::FRAGMENT, fragment_module.as_ref().unwrap_or(&vertex_module), fragment),
+    ];
     let input = vk::PipelineVertexInputStateCreateInfo::default();
     let assembly =
         vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
@@ -321,9 +328,13 @@ struct Module<'a> {
 }
 
 impl<'a> Module<'a> {
-    fn new(device: &'a Device, shader: &ShaderSource) -> Result<Self> {
+    fn new(device: &'a Device, shader: &ShaderSource, entry: &EntryPoint) -> Result<Self> {
         device.alive("vkCreateShaderModule")?;
-        let info = vk::ShaderModuleCreateInfo::default().code(shader.spirv);
+        let spirv = match device.instance.gpu_assisted() {
+            true => Cow::Owned(with_one_entry_point(shader.spirv, entry.name)),
+            false => Cow::Borrowed(shader.spirv),
+        };
+        let info = vk::ShaderModuleCreateInfo::default().code(&spirv);
         // SAFETY: the code is SPIR-V that naga wrote and validated at build time.
         let raw = unsafe { device.raw.create_shader_module(&info, None) }
             .map_err(|r| device.noticed(Error::of("vkCreateShaderModule")(r)))?;
