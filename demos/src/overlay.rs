@@ -99,10 +99,13 @@ impl Overlay {
         {
             // Rare: the font's texture grows when a new glyph is seen. Frames in flight still read it.
             self.device.wait_idle()?;
-            let (queue, _) = self.device.raw_graphics_queue();
+            let pool = self.uploads.raw();
             for (id, deltas) in &set {
                 for delta in deltas {
-                    renderer.set_texture(queue, self.uploads.raw(), *id, delta).map_err(failed)?;
+                    // The worker of the sparse memory may bind on the same queue.
+                    self.device
+                        .with_graphics_queue(|queue| renderer.set_texture(queue, pool, *id, delta))
+                        .map_err(failed)?;
                 }
             }
             for id in &free {

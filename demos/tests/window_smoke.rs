@@ -29,7 +29,7 @@ fn is_on(variable: &str) -> bool {
 
 fn skip(why: &str) {
     assert!(!is_on("VASA_NO_SKIPS"), "VASA_NO_SKIPS is set, but the window test would be skipped: {why}");
-    println!("skipped: a_window_opens_draws_and_quits: {why}");
+    println!("skipped: {}: {why}", std::thread::current().name().unwrap_or("test"));
 }
 
 /// An X server without a screen, on a display number that it finds itself.
@@ -56,6 +56,20 @@ fn xvfb(folder: &Path) -> Option<(Running, String)> {
 
 #[test]
 fn a_window_opens_draws_and_quits() {
+    in_a_window(&[], |text, stats| assert_eq!(stats["frames"], FRAMES, "{text}"));
+}
+
+#[test]
+fn a_window_outlives_its_device() {
+    // Twice: a second swapchain on the window of one that was lost, and a third.
+    in_a_window(&["--inject-loss", "9,4"], |text, stats| {
+        assert_eq!(text.matches("everything is made again (try").count(), 2, "{text}");
+        assert_eq!(stats["device_losses"], 2);
+        assert!(stats["frames"].as_u64().is_some_and(|frames| frames < u64::from(FRAMES)), "{text}");
+    });
+}
+
+fn in_a_window(more: &[&str], check: impl FnOnce(&str, &serde_json::Value)) {
     let built = || std::ffi::OsString::from(env!("CARGO_BIN_EXE_demos"));
     let demos = std::env::var_os("VASA_DEMOS").unwrap_or_else(built);
     let report = Command::new(&demos).arg("devices").output().unwrap();
@@ -69,16 +83,18 @@ fn a_window_opens_draws_and_quits() {
     };
     let out = folder.path().join("out");
     let log = folder.path().join("log");
+    let both = || std::fs::File::options().create(true).append(true).open(&log).unwrap();
     let child = Command::new(demos)
         .args(["terrain", "--window", "--size", "160x120", "--exec", "sparse", "--exec", "messages"])
+        .args(more)
         .args(["--frames", &FRAMES.to_string(), "--out"])
         .arg(&out)
         .env_remove("WAYLAND_DISPLAY")
         .env_remove("WAYLAND_SOCKET")
         .env("DISPLAY", &display)
         .stdin(Stdio::null())
-        .stdout(std::fs::File::create(&log).unwrap())
-        .stderr(std::fs::File::options().append(true).open(&log).unwrap())
+        .stdout(both())
+        .stderr(both())
         .spawn()
         .unwrap();
     let mut child = Running(child);
@@ -100,7 +116,7 @@ fn a_window_opens_draws_and_quits() {
     assert!(status.success(), "{text}");
     let stats = std::fs::read_to_string(out.join("stats.json")).unwrap();
     let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
-    assert_eq!(stats["frames"], FRAMES, "{text}");
+    check(&text, &stats);
     let size = if resized { [210, 90] } else { [160, 120] };
     assert_eq!(stats["size"], serde_json::json!(size), "{text}");
     let picture = image::open(out.join("frame.png")).unwrap().to_rgb8();

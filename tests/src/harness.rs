@@ -36,6 +36,8 @@ pub struct Harness {
 pub fn on_device(test: impl FnOnce(&Harness)) {
     let _turn = one_at_a_time();
     let settings = Settings::from_environment();
+    // A test before this one on the same thread may have failed with calls still to be refused.
+    hooks::reset();
     let (instance, device) = match open(&settings) {
         Ok(opened) => opened,
         Err(error) if settings.require_driver || settings.device.is_some() => {

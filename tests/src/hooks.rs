@@ -132,6 +132,7 @@ pub fn entry() -> Result<ash::Entry, String> {
 
 /// Forgets what this thread has seen and refuses nothing any more.
 pub fn reset() {
+    crate::presents::reset();
     SEEN.take();
 }
 

@@ -438,7 +438,15 @@ impl Device {
         self.physical
     }
 
-    /// The raw graphics queue and its family. Its host access must not overlap the engine's calls.
+    /// Runs something that uses the graphics queue directly, while nothing of the engine's does, its worker included.
+    /// Nothing may be submitted through the device in it.
+    pub fn with_graphics_queue<T>(&self, run: impl FnOnce(vk::Queue) -> T) -> T {
+        let _host = self.queues.graphics.lock();
+        run(self.queues.graphics.raw)
+    }
+
+    /// The raw graphics queue and its family. Its host access must not overlap the engine's calls:
+    /// [`Device::with_graphics_queue`] keeps them apart.
     pub fn raw_graphics_queue(&self) -> (vk::Queue, u32) {
         (self.queues.graphics.raw, self.queues.graphics.family)
     }

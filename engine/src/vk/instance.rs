@@ -32,8 +32,8 @@ pub struct InstanceOptions {
     pub application: String,
     /// Validation layer policy.
     pub validation: Validation,
-    /// Where the validation layer is on: let it instrument shaders too, and check what they access while they run
-    /// (GPU-assisted validation). Slow; for a run now and then.
+    /// Where the validation layer is on: let it instrument shaders and check what they access while they run
+    /// (GPU-assisted validation), in place of synchronisation validation. Slow; for a run now and then.
     pub gpu_assisted: bool,
     /// Window system to make surfaces for; `None` is headless and needs no window system at all.
     pub display: Option<RawDisplayHandle>,
@@ -60,6 +60,7 @@ pub struct Instance {
     debug: Option<DebugUtils>,
     messages: Arc<MessageLog>,
     validation: bool,
+    gpu_assisted: bool,
     surface_extensions: Vec<&'static CStr>,
     owned: bool,
 }
@@ -127,11 +128,14 @@ impl Instance {
             .engine_name(c"Vasa")
             .api_version(vk::API_VERSION_1_3);
         let mut messenger = messenger_info(&messages);
-        let mut enabled = vec![vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
-        if options.gpu_assisted {
-            enabled.push(vk::ValidationFeatureEnableEXT::GPU_ASSISTED);
-            enabled.push(vk::ValidationFeatureEnableEXT::GPU_ASSISTED_RESERVE_BINDING_SLOT);
-        }
+        let enabled = match options.gpu_assisted {
+            // One of the two at a time: together they are slower than anybody waits for.
+            true => vec![
+                vk::ValidationFeatureEnableEXT::GPU_ASSISTED,
+                vk::ValidationFeatureEnableEXT::GPU_ASSISTED_RESERVE_BINDING_SLOT,
+            ],
+            false => vec![vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION],
+        };
         let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&enabled);
         let mut info = vk::InstanceCreateInfo::default()
             .application_info(&application)
@@ -157,7 +161,17 @@ impl Instance {
         } else {
             None
         };
-        Ok(Arc::new(Self { entry, raw, debug, messages, validation, surface_extensions, owned: true }))
+        let gpu_assisted = validation && options.gpu_assisted;
+        Ok(Arc::new(Self {
+            entry,
+            raw,
+            debug,
+            messages,
+            validation,
+            gpu_assisted,
+            surface_extensions,
+            owned: true,
+        }))
     }
 
     /// Wraps an application's own instance, which must have been made for Vulkan 1.3.
@@ -173,6 +187,7 @@ impl Instance {
             debug: None,
             messages: Arc::default(),
             validation: false,
+            gpu_assisted: false,
             surface_extensions: Vec::new(),
             owned: false,
         })
@@ -205,6 +220,11 @@ impl Instance {
 
     pub(super) fn has_headless_surfaces(&self) -> bool {
         self.surface_extensions.contains(&ext::headless_surface::NAME)
+    }
+
+    /// Whether shaders are checked while they run.
+    pub fn gpu_assisted(&self) -> bool {
+        self.gpu_assisted
     }
 
     pub(super) fn has_debug_utils(&self) -> bool {

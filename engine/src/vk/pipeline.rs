@@ -1,5 +1,6 @@
 //! Pipelines: one layout for all (the bindless set, the pass's set, 128 bytes of push constants), and the on-disk cache.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -10,7 +11,7 @@ use super::bindless::Bindless;
 use super::device::Device;
 use super::error::{Error, Result};
 use super::retire::Garbage;
-use super::shader::{EntryPoint, ShaderSource};
+use super::shader::{EntryPoint, ShaderSource, with_one_entry_point};
 
 /// Bytes of push constants that every pipeline has: what Vulkan 1.3 guarantees.
 pub const PUSH_CONSTANT_BYTES: u32 = 128;
@@ -184,7 +185,7 @@ impl ComputePipeline {
 /// Compiles one entry point of a shader.
 pub(super) fn compile_compute(device: &Device, shader: &ShaderSource, entry: &str) -> Result<State> {
     let entry_point = find(shader, entry)?;
-    let module = Module::new(device, shader)?;
+    let module = Module::new(device, shader, entry_point)?;
     let common = common(device)?;
     let stage = vk::PipelineShaderStageCreateInfo::default()
         .stage(vk::ShaderStageFlags::COMPUTE)
@@ -245,15 +246,22 @@ impl GraphicsPipeline {
 
 /// Compiles a pipeline for dynamic rendering.
 pub(super) fn compile_graphics(device: &Device, desc: &GraphicsDesc<'_>) -> Result<State> {
-    let vertex = find(desc.shader, desc.vertex)?.name;
+    let vertex = find(desc.shader, desc.vertex)?;
     let fragment = desc.fragment.map(|entry| find(desc.shader, entry)).transpose()?;
-    let module = Module::new(device, desc.shader)?;
+    let vertex_module = Module::new(device, desc.shader, vertex)?;
+    // One module holds both, unless each must be alone in its own.
+    let alone = fragment.filter(|_| device.instance.gpu_assisted());
+    let fragment_module = alone.map(|entry| Module::new(device, desc.shader, entry)).transpose()?;
     let common = common(device)?;
-    let stage =
-        |stage, name| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module.raw).name(name);
-    let fragment = fragment.map(|entry| stage(vk::ShaderStageFlags::FRAGMENT, entry.name));
-    let stages: Vec<_> =
-        std::iter::once(stage(vk::ShaderStageFlags::VERTEX, vertex)).chain(fragment).collect();
+    let stage = |stage, module: &Module<'_>, entry: &EntryPoint| {
+        vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module.raw).name(entry.name)
+    };
+    let fragment = fragment.map(|entry| {
+        let module = fragment_module.as_ref().unwrap_or(&vertex_module);
+        stage(vk::ShaderStageFlags::FRAGMENT, module, entry)
+    });
+    let vertex = stage(vk::ShaderStageFlags::VERTEX, &vertex_module, vertex);
+    let stages: Vec<_> = std::iter::once(vertex).chain(fragment).collect();
     let input = vk::PipelineVertexInputStateCreateInfo::default();
     let assembly =
         vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
@@ -323,9 +331,13 @@ struct Module<'a> {
 }
 
 impl<'a> Module<'a> {
-    fn new(device: &'a Device, shader: &ShaderSource) -> Result<Self> {
+    fn new(device: &'a Device, shader: &ShaderSource, entry: &EntryPoint) -> Result<Self> {
         device.alive("vkCreateShaderModule")?;
-        let info = vk::ShaderModuleCreateInfo::default().code(shader.spirv);
+        let spirv = match device.instance.gpu_assisted() {
+            true => Cow::Owned(with_one_entry_point(shader.spirv, entry.name)),
+            false => Cow::Borrowed(shader.spirv),
+        };
+        let info = vk::ShaderModuleCreateInfo::default().code(&spirv);
         // SAFETY: the code is SPIR-V that naga wrote and validated at build time.
         let raw = unsafe { device.raw.create_shader_module(&info, None) }
             .map_err(|r| device.noticed(Error::of("vkCreateShaderModule")(r)))?;

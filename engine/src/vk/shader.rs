@@ -56,6 +56,34 @@ impl EntryPoint {
     }
 }
 
+/// A module with one of its entry points only. GPU-assisted validation instruments no others.
+pub(super) fn with_one_entry_point(spirv: &[u32], name: &CStr) -> Vec<u32> {
+    const HEADER_WORDS: usize = 5;
+    const OP_ENTRY_POINT: u32 = 15;
+    const OP_EXECUTION_MODE: u32 = 16;
+    let mut kept = spirv.get(..HEADER_WORDS).unwrap_or_default().to_vec();
+    let (mut at, mut dropped) = (HEADER_WORDS, Vec::new());
+    while let Some(first) = spirv.get(at) {
+        let end = at + (first >> 16).max(1) as usize;
+        let words = spirv.get(at..end).unwrap_or_default();
+        at = end;
+        // Entry points come before the execution modes that name them.
+        match (first & 0xffff, words) {
+            (OP_ENTRY_POINT, [_, _, function, text @ ..]) => {
+                let bytes = text.iter().flat_map(|word| word.to_le_bytes());
+                if bytes.take_while(|byte| *byte != 0).ne(name.to_bytes().iter().copied()) {
+                    dropped.push(*function);
+                    continue;
+                }
+            }
+            (OP_EXECUTION_MODE, [_, function, ..]) if dropped.contains(function) => continue,
+            _ => {}
+        }
+        kept.extend_from_slice(words);
+    }
+    kept
+}
+
 include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
 
 #[cfg(test)]

@@ -43,6 +43,20 @@ fn entry_points_carry_their_workgroup_size() {
 }
 
 #[test]
+fn a_module_is_cut_down_to_one_entry_point() {
+    for shader in ALL {
+        for entry in shader.entry_points {
+            let cut = with_one_entry_point(shader.spirv, entry.name);
+            assert_eq!(cut == shader.spirv, shader.entry_points.len() == 1, "{}", shader.name);
+            for other in shader.entry_points {
+                let other_is_kept = with_one_entry_point(&cut, other.name) == cut;
+                assert_eq!(other_is_kept, other == entry, "{}: {:?}", shader.name, other.name);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_file_is_included_once() {
     let folder = folder(&[
         ("a.wgsl", &format!("//!include lib/b.wgsl\n//!include lib/c.wgsl\n{MAIN}")),
