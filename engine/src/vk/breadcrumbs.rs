@@ -71,8 +71,8 @@ impl Breadcrumbs {
     pub(super) fn new(device: &Device) -> Result<Self> {
         let usage = vk::BufferUsageFlags::TRANSFER_DST;
         let mut info = vk::BufferCreateInfo::default().size(BYTES).usage(usage);
-        let families = [device.queue_plan().graphics.family, device.queue_plan().transfer.family];
-        if families[0] != families[1] {
+        let families = device.queue_plan().user_families();
+        if families.len() > 1 {
             info = info.sharing_mode(vk::SharingMode::CONCURRENT).queue_family_indices(&families);
         }
         // SAFETY: `families` outlives the call; the size is neither zero nor over any limit.

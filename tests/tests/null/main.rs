@@ -3,6 +3,7 @@
 mod budget;
 mod devices;
 mod engine;
+mod graph;
 mod growing;
 mod images;
 mod loss;

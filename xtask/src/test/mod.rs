@@ -37,7 +37,7 @@ pub fn test(args: &TestArgs) -> Result<u8, Error> {
         lines.push(cargo_test(
             args,
             "pure",
-            &["--lib", "--bins", "--test", "layering"],
+            &["--lib", "--bins", "--test", "layering", "--test", "graph_allocations"],
             &ChildEnv::default(),
             &[],
         )?);
