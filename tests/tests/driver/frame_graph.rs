@@ -1,13 +1,14 @@
 //! The frame graph on a real driver: what passes wrote is what later ones read, whatever shares memory and in whatever
 //! order they run.
 
-use ash::vk::{BufferUsageFlags, Format};
+use ash::vk::{BufferUsageFlags, Format, ImageUsageFlags};
 use vasa::Engine;
 use vasa::graph::{
-    Access, BufferInfo, Error, Frame, FrameGraph, GraphError, GraphOptions, ImageInfo, Order, Queue,
+    Access, BufferInfo, Error, Frame, FrameGraph, GraphError, GraphOptions, ImageInfo, ImportState, Order,
+    Queue,
 };
 use vasa::vk::timeline::PresentSync;
-use vasa::vk::{Buffer, BufferCopy, Location};
+use vasa::vk::{Buffer, BufferCopy, Image, ImageDesc, Location, Site};
 use vasa_tests::scenes::{self, EXTENT, add_hills, flight, hills, view};
 use vasa_tests::{Harness, on_device};
 
@@ -250,5 +251,55 @@ fn ten_thousand_small_frames_that_change_their_size_stay_flat() {
         let stats = engine.graph().stats();
         println!("{} compiled, {} found, {after_round:?}", stats.compiles, stats.compile_hits);
         assert!(stats.compiles <= 40 * 8 + 8, "{stats:?}");
+    });
+}
+
+/// A pass before a commit writes an image, one after it reads it.
+fn around_a_commit<'f>(frame: &mut Frame<'_, 'f>, image: &'f Image, source: &'f Buffer, result: &'f Buffer) {
+    let mut kept = frame.import_image(image, ImportState::Undefined, None);
+    let mut pages = frame.import_buffer(source, None);
+    let mut out = frame.import_buffer(result, Some(Access::HostRead));
+    let write = frame
+        .pass("Write", Queue::Graphics)
+        .read(pages, Access::CopySource)
+        .write(&mut kept, Access::CopyDestination);
+    write.record(move |pass| {
+        pass.encoder().copy_buffer_to_image(source, 0, image, 0);
+        Ok(())
+    });
+    frame.pass("Commit", Queue::Commit).write(&mut pages, Access::Commit).commit(|| Ok(None));
+    let read = frame
+        .pass("Read", Queue::Graphics)
+        .read(kept, Access::CopySource)
+        .read(pages, Access::CopySource)
+        .write(&mut out, Access::CopyDestination);
+    read.record(move |pass| {
+        pass.encoder().copy_image_to_buffer(image, result, 0);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_frame_that_is_refused_half_way_leaves_resources_as_its_first_half_did() {
+    on_device(|h| {
+        let mut graph = FrameGraph::new(&h.device, 2, GraphOptions::default()).unwrap();
+        let usage = ImageUsageFlags::TRANSFER_SRC | ImageUsageFlags::TRANSFER_DST;
+        let desc = ImageDesc::new_2d(Format::R8G8B8A8_UNORM, [SIDE; 2], usage);
+        let image = Image::committed(&h.device, "Kept", desc).unwrap();
+        let result = readback(h, TEXELS);
+        for (round, refused) in [(1u32, None), (2, Some(1)), (3, None), (4, Some(0)), (5, Some(1)), (6, None)]
+        {
+            let usage = BufferUsageFlags::TRANSFER_SRC;
+            let source = Buffer::committed(&h.device, "Source", TEXELS, usage, Location::Upload).unwrap();
+            source.write_mapped(0, &round.to_le_bytes().repeat(TEXELS as usize / 4)).unwrap();
+            refused.into_iter().for_each(|nth| h.device.faults().refuse(Site::Submit, nth));
+            let ran = run(&mut graph, |frame| around_a_commit(frame, &image, &source, &result));
+            h.device.faults().clear();
+            assert_eq!(ran.is_err(), refused.is_some(), "round {round}: {ran:?}");
+            h.device.wait_idle().unwrap();
+            if refused.is_none() {
+                assert!(words(&result).iter().all(|word| *word == round), "round {round}");
+            }
+        }
     });
 }

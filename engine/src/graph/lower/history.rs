@@ -91,6 +91,11 @@ impl History {
         entry.frame = frame;
     }
 
+    /// Nobody knows what is in it: the next frame begins anew.
+    pub(super) fn forget(&mut self, name: &str) {
+        self.entries.remove(name);
+    }
+
     /// Drops what no frame has asked for lately.
     pub(super) fn forget_old(&mut self, frame: u64) {
         const REMEMBERED: u64 = 8;

@@ -3,7 +3,8 @@
 use super::error::Result;
 use super::frame_graph::FrameGraph;
 use super::record::{Recorded, RecordedSubmission};
-use crate::graph::{Compiled, Queue};
+use super::states::{ImportKey, States};
+use crate::graph::{Barrier, Compiled, Declaration, ImportState, LeftState, Origin, Queue, ResourceId};
 use crate::vk::timeline::PresentSync;
 use crate::vk::{Point, Timeline};
 
@@ -58,8 +59,20 @@ impl Recorded<'_> {
             list.extend(kinds.filter_map(|kind| states.last[kind]));
             let timeline = LANES[lane];
             let sync = if presenting == Some(index) { present.take() } else { None };
-            let point =
-                device.submit_with_present(timeline, vec![commands], &list, sync.unwrap_or_default())?;
+            let submitted =
+                device.submit_with_present(timeline, vec![commands], &list, sync.unwrap_or_default());
+            let point = match submitted {
+                Ok(point) => point,
+                Err(error) => {
+                    // Those before are in flight and have moved resources on.
+                    if points.iter().flatten().next().is_some() {
+                        states.last = last;
+                        leave_half(declaration, compiled, index, imports, states, *frame);
+                        history.iter().for_each(|(name, ..)| images.forget(name));
+                    }
+                    return Err(error.into());
+                }
+            };
             points[index] = Some(point);
             last[submission.queue as usize] = Some(point);
             match lane {
@@ -69,7 +82,7 @@ impl Recorded<'_> {
         }
         *bound = None;
         states.last = last;
-        let left = |id: crate::graph::ResourceId| compiled.left.get(id.0 as usize).copied().flatten();
+        let left = |id: ResourceId| compiled.left.get(id.0 as usize).copied().flatten();
         for (id, key) in imports {
             if Some(id) != swapchain {
                 states.leave(key, left(id), *frame);
@@ -91,8 +104,8 @@ impl Recorded<'_> {
 /// The submission that leaves the swapchain's image to be shown.
 fn presenting(
     compiled: &Compiled,
-    declaration: &crate::graph::Declaration,
-    swapchain: Option<crate::graph::ResourceId>,
+    declaration: &Declaration,
+    swapchain: Option<ResourceId>,
 ) -> Option<usize> {
     let swapchain = swapchain?;
     compiled.submissions.iter().rposition(|submission| {
@@ -102,4 +115,40 @@ fn presenting(
                 .iter()
                 .any(|plan| declaration.uses_of(plan.pass).iter().any(|usage| usage.resource == swapchain))
     })
+}
+
+/// A frame of which only the submissions before `refused` are in flight: imported resources are in the layout of the last
+/// barrier of those, and anything may still use them.
+fn leave_half(
+    declaration: &Declaration,
+    compiled: &Compiled,
+    refused: usize,
+    imports: Vec<(ResourceId, ImportKey)>,
+    states: &mut States,
+    frame: u64,
+) {
+    let in_flight = &compiled.submissions[..refused];
+    let ranges = in_flight.iter().flat_map(|submission| {
+        let passes = submission.passes.start as usize..submission.passes.end as usize;
+        let before = compiled.order[passes].iter().map(|plan| plan.barriers.clone());
+        before.chain([submission.barriers_after.clone()])
+    });
+    let recorded: Vec<&Barrier> =
+        ranges.flat_map(|range| &compiled.barriers[range.start as usize..range.end as usize]).collect();
+    for (id, key) in imports {
+        let last = recorded.iter().rev().find(|barrier| barrier.resource == id);
+        let before = match declaration.resources.get(id.0 as usize).map(|resource| resource.origin) {
+            Some(Origin::Imported { before: ImportState::After(left), .. }) => left.layout,
+            _ => 0,
+        };
+        let left = LeftState {
+            stages: ash::vk::PipelineStageFlags2::ALL_COMMANDS.as_raw(),
+            accesses: (ash::vk::AccessFlags2::MEMORY_READ | ash::vk::AccessFlags2::MEMORY_WRITE).as_raw(),
+            layout: last.map_or(before, |barrier| barrier.to.layout.as_raw()),
+            queue: Queue::Graphics,
+            // Whatever queue it was: the next frame waits for all of them.
+            beside: 0b111,
+        };
+        states.leave(key, Some(left), frame);
+    }
 }
