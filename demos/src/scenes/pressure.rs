@@ -11,7 +11,7 @@ use serde::Serialize;
 use vasa::Engine;
 use vasa::inspect::{PressureSample, pressure_chart};
 use vasa::memory::{DeviceBudget, LadderKnobs, ResidencyKnobs};
-use vasa::render::View;
+use vasa::render::{Switch, View};
 use vasa::scene::Camera;
 
 use super::{ResidencyScene, Scene};
@@ -104,6 +104,12 @@ impl Scene for PressureScene {
         // Something to give up on software devices too.
         if settings.render.samples == 0 {
             settings.render.samples = 4;
+        }
+        // The picture before and the one after are compared: what came between must not show.
+        for switch in [&mut settings.render.temporal, &mut settings.render.auto_exposure] {
+            if *switch == Switch::Auto {
+                *switch = Switch::Off;
+            }
         }
         self.island.adjust(settings);
     }
