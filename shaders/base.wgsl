@@ -11,6 +11,8 @@ struct BasePush {
 var<immediate> pc: BasePush;
 
 @group(1) @binding(4) var<storage, read> vertices: array<u32>;
+// Ambient occlusion, at half the resolution: see ambient_occlusion.wgsl.
+@group(1) @binding(13) var occlusion_image: texture_storage_2d<r32uint, read>;
 
 struct Varyings {
     @invariant @builtin(position) clip: vec4<f32>,
@@ -80,15 +82,48 @@ fn base_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) inst
     return out;
 }
 
+// Share of the ambient light that reaches a pixel: of the four texels around it, those at about its distance.
+fn ambient_visibility(position: vec2<f32>, distance: f32) -> f32 {
+    // Texel (i, j) is what was seen at pixel (2 i, 2 j).
+    let place = (position - 0.5) * 0.5;
+    let low = floor(place);
+    let part = place - low;
+    let last = vec2<i32>(textureDimensions(occlusion_image)) - 1;
+    let own = log2(distance);
+    var sum = 0.0;
+    var total = 0.0;
+    for (var i = 0; i < 4; i++) {
+        let corner = vec2(i & 1, i >> 1u);
+        let texel = clamp(vec2<i32>(low) + corner, vec2(0), last);
+        let found = unpack2x16float(textureLoad(occlusion_image, texel).r);
+        let near = mix(1.0 - part, part, vec2<f32>(corner));
+        let weight = near.x * near.y * max(1.0 - 6.0 * abs(found.y - own), 0.0) + 1e-4;
+        sum += weight * found.x;
+        total += weight;
+    }
+    return sum / total;
+}
+
 @fragment
 fn base_fragment(in: Varyings) -> @location(0) vec4<f32> {
+    return vec4(shaded(in, 1.0), 1.0);
+}
+
+@fragment
+fn base_fragment_occluded(in: Varyings) -> @location(0) vec4<f32> {
+    let distance = frames[pc.frame_index].near / max(in.clip.z, 1e-9);
+    return vec4(shaded(in, ambient_visibility(in.clip.xy, distance)), 1.0);
+}
+
+// Linear light of a pixel that `occlusion` leaves so much of its ambient light.
+fn shaded(in: Varyings, occlusion: f32) -> vec3<f32> {
     let f = &frames[pc.frame_index];
     let instance = instances[in.instance];
     let kind = primitives[instance.primitive].kind;
     let world = in.relative + (*f).camera;
     // Derivatives outside of branches; below, textures are sampled with explicit gradients.
-    var dx = dpdx(in.relative);
-    var dy = dpdy(in.relative);
+    var dx = dpdx(in.relative) * (*f).footprint;
+    var dy = dpdy(in.relative) * (*f).footprint;
     if (*f).anisotropic == 0u {
         // A sampler with one width for all directions blurs ground seen at a grazing angle: meet it half-way.
         let a = length(dx);
@@ -104,12 +139,12 @@ fn base_fragment(in: Varyings) -> @location(0) vec4<f32> {
     var normal = normalize(in.normal);
     var albedo = in.colour;
     var sun_visibility = 1.0;
-    var sky_visibility = 1.0;
+    var sky_visibility = occlusion;
     if has_terrain {
         let light = terrain_light(world, dx, dy);
         sun_visibility = light.x;
         // Slopes that hide the sky give back some of its light.
-        sky_visibility = 1.0 - 0.72 * (1.0 - light.y);
+        sky_visibility *= 1.0 - 0.72 * (1.0 - light.y);
     }
     if kind == KIND_TERRAIN_CHUNK {
         let ground = ground_surface(world, dx, dy, sun);
@@ -132,5 +167,5 @@ fn base_fragment(in: Varyings) -> @location(0) vec4<f32> {
     );
     let through = exp(-depth * HAZE_COLOUR);
     light = light * through + haze_radiance(view, sun, sun_colour) * (1.0 - through);
-    return vec4(light, 1.0);
+    return light;
 }

@@ -1,4 +1,4 @@
-// The sky, wherever nothing was drawn: one triangle at infinite distance.
+// The sky, wherever depth is empty: one triangle at infinite distance.
 //!include lib/frame.wgsl
 //!include lib/atmosphere.wgsl
 

@@ -24,7 +24,7 @@ var<immediate> pc: GroundPush;
 
 // Four triangles around the point straight below the camera, each with two corners infinitely far.
 @vertex
-fn ground_vertex(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4<f32> {
+fn ground_vertex(@builtin(vertex_index) vertex: u32) -> @invariant @builtin(position) vec4<f32> {
     let f = &frames[pc.frame_index];
     let triangle = vertex / 3u;
     let corner = vertex % 3u;
@@ -55,8 +55,8 @@ fn ground_fragment(@builtin(position) position: vec4<f32>) -> @location(0) vec4<
     let depth = (pc.corner.y - (*f).camera.y) / fall;
     let relative = ray * depth;
     // How that moves from pixel to pixel, exactly: no differences between neighbours that break at the horizon.
-    let step_x = (*f).view_right * (2.0 / (*f).resolution.x);
-    let step_y = (*f).view_down * (2.0 / (*f).resolution.y);
+    let step_x = (*f).view_right * (2.0 * (*f).footprint / (*f).resolution.x);
+    let step_y = (*f).view_down * (2.0 * (*f).footprint / (*f).resolution.y);
     let dx = depth * (step_x - ray * (step_x.y / fall));
     let dy = depth * (step_y - ray * (step_y.y / fall));
     let uv = ((*f).camera.xz + relative.xz - pc.corner.xz) / pc.size;

@@ -1,12 +1,22 @@
-// From linear light to display values: exposure, a filmic curve, the sRGB transfer, dither against banding.
+// From linear light to display values: bloom, exposure, a filmic curve, the sRGB transfer, dither against banding.
 //!include lib/frame.wgsl
+//!include lib/exposure.wgsl
 
 struct ToneMapPush {
     frame_index: u32,
+    // 1 where the exposure that light asks for counts.
+    auto_exposure: u32,
+    // How much of the bloom is added.
+    bloom: f32,
+    // 1 where the next pass finds edges by the brightness in alpha.
+    keeps_brightness: u32,
 }
 var<immediate> pc: ToneMapPush;
 
+@group(1) @binding(1) var<storage, read> exposure: ExposureState;
 @group(1) @binding(8) var source: texture_2d<f32>;
+@group(1) @binding(9) var bloom: texture_2d<f32>;
+@group(1) @binding(12) var bilinear: sampler;
 
 @vertex
 fn tone_map_vertex(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4<f32> {
@@ -42,8 +52,15 @@ fn dither(pixel: vec2<u32>) -> f32 {
 fn tone_map_fragment(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
     let f = &frames[pc.frame_index];
     let pixel = vec2<u32>(position.xy);
-    let linear = textureLoad(source, vec2<i32>(pixel), 0).rgb * (*f).exposure;
-    let display = srgb(film(linear));
-    // The next pass finds edges by brightness.
-    return vec4(display + dither(pixel) / 255.0, dot(display, vec3(0.299, 0.587, 0.114)));
+    var light = textureLoad(source, vec2<i32>(pixel), 0).rgb;
+    if pc.bloom > 0.0 {
+        light += pc.bloom * textureSampleLevel(bloom, bilinear, position.xy / (*f).resolution, 0.0).rgb;
+    }
+    light *= (*f).exposure;
+    if pc.auto_exposure != 0u {
+        light *= exposure.exposure;
+    }
+    let display = srgb(film(light));
+    let brightness = dot(display, vec3(0.299, 0.587, 0.114));
+    return vec4(display + dither(pixel) / 255.0, select(1.0, brightness, pc.keeps_brightness != 0u));
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::str::FromStr;
 
-use vasa::render::{Atmosphere, RenderOptions};
+use vasa::render::{Atmosphere, RenderOptions, Switch};
 use vasa::scene::terrain::TerrainDesc;
 use vasa::sparse::{ChunkPolicy, SparseKnobs};
 use vasa::vk::SparseQueuePolicy;
@@ -183,6 +183,14 @@ pub const KNOBS: &[Knob] = &[
         |s, t| store(&mut s.sun_elevation, number(t, 1.0, 90.0))
     ),
     knob!(
+        "render.ambient_occlusion",
+        StartUp,
+        "auto, on, off",
+        "take light from the sky away where near forms hide it",
+        |s| switch(s.render.ambient_occlusion),
+        |s, t| store(&mut s.render.ambient_occlusion, one_of(t, SWITCHES))
+    ),
+    knob!(
         "render.anisotropy",
         StartUp,
         "0 to 16",
@@ -191,12 +199,44 @@ pub const KNOBS: &[Knob] = &[
         |s, t| store(&mut s.render.anisotropy, number(t, 0, 16))
     ),
     knob!(
+        "render.async_compute",
+        StartUp,
+        "auto, on, off",
+        "compute beside rendering, where there is a queue for it",
+        |s| switch(s.render.async_compute),
+        |s, t| store(&mut s.render.async_compute, one_of(t, SWITCHES))
+    ),
+    knob!(
+        "render.auto_exposure",
+        StartUp,
+        "auto, on, off",
+        "let the exposure follow the light",
+        |s| switch(s.render.auto_exposure),
+        |s, t| store(&mut s.render.auto_exposure, one_of(t, SWITCHES))
+    ),
+    knob!(
+        "render.bloom",
+        StartUp,
+        "auto, on, off",
+        "let bright light spread over its neighbours",
+        |s| switch(s.render.bloom),
+        |s, t| store(&mut s.render.bloom, one_of(t, SWITCHES))
+    ),
+    knob!(
         "render.samples",
         StartUp,
         "0, 1, 2, 4, 8",
-        "samples a pixel; 0 is automatic: 4 on GPUs, 1 in software",
+        "samples a pixel; 0 is automatic: 1 with render.temporal or in software, else 4",
         |s| s.render.samples.to_string(),
         |s, t| store(&mut s.render.samples, one_of(t, &[("0", 0), ("1", 1), ("2", 2), ("4", 4), ("8", 8)]))
+    ),
+    knob!(
+        "render.temporal",
+        StartUp,
+        "auto, on, off",
+        "smooth edges over time, from what frames before saw",
+        |s| switch(s.render.temporal),
+        |s, t| store(&mut s.render.temporal, one_of(t, SWITCHES))
     ),
     knob!(
         "residency.bias",
@@ -362,6 +402,13 @@ pub const KNOBS: &[Knob] = &[
         |s, t| store(&mut s.terrain_rocks, number(t, 0.0, 2000.0))
     ),
 ];
+
+/// What a switch may be.
+const SWITCHES: &[(&str, Switch)] = &[("auto", Switch::Auto), ("on", Switch::On), ("off", Switch::Off)];
+
+fn switch(value: Switch) -> String {
+    SWITCHES.iter().find(|(_, other)| *other == value).map(|(name, _)| (*name).to_owned()).unwrap_or_default()
+}
 
 fn on_off(value: bool) -> String {
     if value { "on" } else { "off" }.into()

@@ -167,7 +167,11 @@ impl Engine {
         let (sparse, upload_bytes) = preset(target, sparse, upload_bytes);
         let sparse = SparseMemory::new(&device, sparse);
         Ok(Self {
-            graph: FrameGraph::new(&device, frames_in_flight, GraphOptions::default())?,
+            graph: FrameGraph::new(
+                &device,
+                frames_in_flight,
+                GraphOptions { async_compute: render.async_compute.is_on(true), ..Default::default() },
+            )?,
             renderer: Renderer::new(&device, render, frames_in_flight)?,
             scene: Scene::new(&device, &sparse)?,
             ground: None,
@@ -233,6 +237,12 @@ impl Engine {
     /// The renderer.
     pub fn renderer(&self) -> &Renderer {
         &self.renderer
+    }
+
+    /// The next frame has nothing to do with those before, as where a film cuts: nothing of them is seen in it, and its
+    /// exposure is that of its own light. Frames of another size, or that look elsewhere, are taken for cuts anyway.
+    pub fn cut(&mut self) {
+        self.renderer.cut();
     }
 
     /// Budget, degrade ladder and residents.

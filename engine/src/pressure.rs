@@ -3,7 +3,7 @@
 //! ```text
 //! ResidencyManager (memory) -> dials -> sparse: nothing kept ready
 //!                                    -> ground: fewer tiles, coarser ones
-//!                                    -> renderer: `Quality`: samples, scale
+//!                                    -> renderer: `Quality`: samples, effects, scale
 //! ```
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::memory::{
     BudgetSource, DeviceBudget, Dial, ResidencyKnobs, ResidencyManager, Resident, ResidentId, Sacrifice,
 };
-use crate::render::{Quality, Renderer};
+use crate::render::{Effects, Quality, Renderer};
 use crate::sparse::{ChunkPolicy, Defragmentation, SparseKnobs, SparseMemory};
 use crate::streaming::StreamedGround;
 use crate::vk::{Device, Timeline};
@@ -23,6 +23,15 @@ const SCALES: [f32; 3] = [1.0, 0.75, 0.5];
 const QUARTERS: [u32; 4] = [4, 3, 2, 1];
 /// Anisotropy of textures, by levels of detail that are given up.
 const ANISOTROPY: [u32; 3] = [16, 4, 1];
+
+/// Effects, one after the other given up. Auto exposure needs no memory to speak of, and without it the picture would
+/// change its brightness.
+const EFFECTS: [Effects; 4] = [
+    Effects::ALL,
+    Effects { bloom: false, ..Effects::ALL },
+    Effects { bloom: false, ambient_occlusion: false, ..Effects::ALL },
+    Effects { bloom: false, ambient_occlusion: false, temporal: false, ..Effects::ALL },
+];
 
 /// Below this, bytes, a target is small: chunks are then smaller, and so are buffers of fixed size.
 const SMALL_TARGET: u64 = 512 << 20;
@@ -61,6 +70,7 @@ pub(crate) struct Pressure {
     pool: Dial,
     detail: Dial,
     samples: Dial,
+    effects: Dial,
     scale: Dial,
     has_started: bool,
     /// Pages of pools are moved together on behalf of this, not of the application.
@@ -91,6 +101,7 @@ impl Pressure {
             pool: dial("streaming pool", Sacrifice::Pools, QUARTERS.len()),
             detail: dial("texture detail", Sacrifice::TextureDetail, ANISOTROPY.len()),
             samples: dial("samples", Sacrifice::Targets, 2),
+            effects: dial("post effects", Sacrifice::Effects, EFFECTS.len()),
             scale: dial("resolution", Sacrifice::Resolution, SCALES.len()),
             manager,
             device: device.clone(),
@@ -149,7 +160,7 @@ impl Pressure {
             scale: SCALES[at(self.scale.step(), SCALES.len() - 1)],
             samples: if self.samples.step() > 0 { 1 } else { Quality::FULL.samples },
             anisotropy: ANISOTROPY[at(self.detail.step(), ANISOTROPY.len() - 1)],
-            ..Quality::FULL
+            effects: EFFECTS[at(self.effects.step(), EFFECTS.len() - 1)],
         }
     }
 
@@ -201,6 +212,10 @@ impl Pressure {
         let now = self.quality();
         let one = Quality { samples: 1, ..now };
         self.samples.set_saves(1, bytes(Quality { samples: Quality::FULL.samples, ..now }) - bytes(one));
+        for (step, pair) in (1u32..).zip(EFFECTS.windows(2)) {
+            let with = |effects| bytes(Quality { effects, ..now });
+            self.effects.set_saves(step, with(pair[0]).saturating_sub(with(pair[1])));
+        }
         for (step, pair) in (1u32..).zip(SCALES.windows(2)) {
             let at = |scale| bytes(Quality { scale, ..now });
             self.scale.set_saves(step, at(pair[0]).saturating_sub(at(pair[1])));

@@ -30,6 +30,15 @@ struct FrameConstants {
     // 1 when the sampler of the terrain's textures is anisotropic.
     anisotropic: u32,
     resolution: vec2<f32>,
+    // How far this frame's samples lie off the centres of their pixels, in clip space as a share of w. The view
+    // directions above have it in them.
+    jitter: vec2<f32>,
+    // From positions relative to the camera to the last frame's clip space, without either frame's jitter.
+    reprojection: mat4x4<f32>,
+    // Distance of the near plane, metres. Over depth it is the distance along the view.
+    near: f32,
+    // Multiplies the footprint that textures are sampled with: below 1 where several frames make a picture.
+    footprint: f32,
     padding_2: vec2<f32>,
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use glam::Vec3;
-use vasa::render::{Atmosphere, RenderOptions, View};
+use vasa::render::{Atmosphere, RenderOptions, Switch, View};
 use vasa::scene::gpu_scene::{InstanceDesc, Primitive};
 use vasa::scene::terrain::heightmap::HeightMap;
 use vasa::scene::terrain::surface::Surface;
@@ -16,9 +16,18 @@ use vasa::{Engine, PresentTarget};
 /// Size of the pictures.
 pub const EXTENT: [u32; 2] = [160, 90];
 
-/// An engine on a device, with one sample a pixel.
+/// An engine on a device that draws with one sample a pixel, and every frame as if it was the first: two frames of the
+/// same view are the same picture whatever came before.
 pub fn engine(device: &Arc<Device>, frames_in_flight: usize) -> Engine {
-    let render = RenderOptions { samples: 1, ..Default::default() };
+    engine_with(device, frames_in_flight, STILL)
+}
+
+/// Frames that do not depend on those before.
+pub const STILL: RenderOptions =
+    RenderOptions { ambient_occlusion: Switch::On, bloom: Switch::On, ..RenderOptions::PLAIN };
+
+/// An engine on a device that draws in some way.
+pub fn engine_with(device: &Arc<Device>, frames_in_flight: usize, render: RenderOptions) -> Engine {
     Engine::on_device(
         device.clone(),
         SparseKnobs { check: true, ..Default::default() },
@@ -34,8 +43,7 @@ pub fn engine(device: &Arc<Device>, frames_in_flight: usize) -> Engine {
 /// # Errors
 /// Whatever making the engine, building the scene or drawing says.
 pub fn fly(device: &Arc<Device>, sparse: SparseKnobs, frames: u32) -> vasa::Result<Vec<u8>> {
-    let render = RenderOptions { samples: 1, ..Default::default() };
-    let mut engine = Engine::on_device(device.clone(), sparse, render, 2, 8 << 20)?;
+    let mut engine = Engine::on_device(device.clone(), sparse, STILL, 2, 8 << 20)?;
     let surface = hills();
     let desc =
         TerrainDesc { rock_distance: 250.0, threads: 2, ..TerrainDesc::new(Atmosphere::morning().sun) };

@@ -11,7 +11,7 @@ use serde::Serialize;
 use vasa::Engine;
 use vasa::inspect::{PressureSample, pressure_chart};
 use vasa::memory::{DeviceBudget, LadderKnobs, ResidencyKnobs};
-use vasa::render::View;
+use vasa::render::{Switch, View};
 use vasa::scene::Camera;
 
 use super::{ResidencyScene, Scene};
@@ -109,6 +109,12 @@ impl Scene for PressureScene {
         settings.sparse.chunk_bytes = 2 << 20;
         settings.upload_bytes = 4 << 20;
         settings.residency_budget = 20 << 20;
+        // The picture before and the one after are compared: what came between must not show.
+        for switch in [&mut settings.render.temporal, &mut settings.render.auto_exposure] {
+            if *switch == Switch::Auto {
+                *switch = Switch::Off;
+            }
+        }
         self.island.adjust(settings);
     }
 

@@ -50,6 +50,8 @@ pub enum Access {
     DepthAttachmentOver,
     /// A depth attachment that is only tested against.
     DepthTest,
+    /// A depth image with one sample a pixel that another with several is resolved into: what was there is discarded.
+    DepthResolve,
     /// A sampled image.
     Sampled(ShaderStages),
     /// A storage buffer or image that shaders read.
@@ -97,7 +99,11 @@ impl Access {
     pub fn reads(self) -> bool {
         !matches!(
             self,
-            Self::ColourAttachment | Self::DepthAttachment | Self::StorageWrite(_) | Self::CopyDestination
+            Self::ColourAttachment
+                | Self::DepthAttachment
+                | Self::DepthResolve
+                | Self::StorageWrite(_)
+                | Self::CopyDestination
         )
     }
 
@@ -105,7 +111,10 @@ impl Access {
     pub fn stages(self) -> PipelineStageFlags2 {
         use PipelineStageFlags2 as Stage;
         match self {
-            Self::ColourAttachment | Self::ColourAttachmentOver => Stage::COLOR_ATTACHMENT_OUTPUT,
+            // Depth is resolved where colour is written, as the specification has it.
+            Self::ColourAttachment | Self::ColourAttachmentOver | Self::DepthResolve => {
+                Stage::COLOR_ATTACHMENT_OUTPUT
+            }
             Self::DepthAttachment | Self::DepthAttachmentOver | Self::DepthTest => {
                 Stage::EARLY_FRAGMENT_TESTS | Stage::LATE_FRAGMENT_TESTS
             }
@@ -125,7 +134,7 @@ impl Access {
     pub fn accesses(self) -> AccessFlags2 {
         use AccessFlags2 as Flag;
         match self {
-            Self::ColourAttachment => Flag::COLOR_ATTACHMENT_WRITE,
+            Self::ColourAttachment | Self::DepthResolve => Flag::COLOR_ATTACHMENT_WRITE,
             Self::ColourAttachmentOver => Flag::COLOR_ATTACHMENT_READ | Flag::COLOR_ATTACHMENT_WRITE,
             // A cleared depth buffer is read by the very tests that fill it.
             Self::DepthAttachment | Self::DepthAttachmentOver => {
@@ -149,7 +158,9 @@ impl Access {
     pub fn layout(self) -> ImageLayout {
         match self {
             Self::ColourAttachment | Self::ColourAttachmentOver => ImageLayout::COLOR_ATTACHMENT_OPTIMAL,
-            Self::DepthAttachment | Self::DepthAttachmentOver => ImageLayout::DEPTH_ATTACHMENT_OPTIMAL,
+            Self::DepthAttachment | Self::DepthAttachmentOver | Self::DepthResolve => {
+                ImageLayout::DEPTH_ATTACHMENT_OPTIMAL
+            }
             Self::DepthTest => ImageLayout::DEPTH_READ_ONLY_OPTIMAL,
             Self::Sampled(_) => ImageLayout::SHADER_READ_ONLY_OPTIMAL,
             Self::StorageRead(_) | Self::StorageWrite(_) | Self::StorageReadWrite(_) => ImageLayout::GENERAL,
@@ -165,7 +176,7 @@ impl Access {
     pub fn image_usage(self) -> ImageUsageFlags {
         match self {
             Self::ColourAttachment | Self::ColourAttachmentOver => ImageUsageFlags::COLOR_ATTACHMENT,
-            Self::DepthAttachment | Self::DepthAttachmentOver | Self::DepthTest => {
+            Self::DepthAttachment | Self::DepthAttachmentOver | Self::DepthTest | Self::DepthResolve => {
                 ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT
             }
             Self::Sampled(_) => ImageUsageFlags::SAMPLED,
@@ -216,6 +227,7 @@ impl Access {
                 | Self::DepthAttachment
                 | Self::DepthAttachmentOver
                 | Self::DepthTest
+                | Self::DepthResolve
                 | Self::Index => false,
                 Self::Sampled(stages)
                 | Self::StorageRead(stages)

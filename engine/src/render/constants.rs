@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ash::vk::BufferUsageFlags;
 use glam::Vec3;
 
+use super::sampling::Sampling;
 use super::view::View;
 use crate::scene::Scene;
 use crate::vk::layout::gpu_struct;
@@ -13,7 +14,7 @@ use crate::vk::{Buffer, Device, Location, Result};
 gpu_struct! {
     /// See `shaders/lib/frame.wgsl`.
     pub struct FrameConstants {
-        /// From positions relative to the camera to clip space.
+        /// From positions relative to the camera to clip space, with the frame's jitter.
         pub view_projection: [[f32; 4]; 4],
         /// Planes relative to the camera: left, right, bottom, top, near.
         pub frustum: [[f32; 4]; 5],
@@ -55,6 +56,14 @@ gpu_struct! {
         pub anisotropic: u32,
         /// Width and height in pixels.
         pub resolution: [f32; 2],
+        /// How far this frame's samples lie off the centres of their pixels, in clip space as a share of w.
+        pub jitter: [f32; 2],
+        /// From positions relative to the camera to the last frame's clip space, without either frame's jitter.
+        pub reprojection: [[f32; 4]; 4],
+        /// Distance of the near plane, metres.
+        pub near: f32,
+        /// Multiplies the footprint that textures are sampled with.
+        pub footprint: f32,
         /// To a multiple of 16 bytes.
         pub padding_2: [f32; 2],
     }
@@ -62,7 +71,7 @@ gpu_struct! {
 
 impl FrameConstants {
     /// The constants of a frame of `extent` pixels.
-    pub fn new(view: &View, scene: &Scene, extent: [u32; 2], frame: u64) -> Self {
+    pub(super) fn new(view: &View, scene: &Scene, extent: [u32; 2], frame: u64, sampling: &Sampling) -> Self {
         let camera = &view.camera;
         let [width, height] = extent.map(|side| side.max(1) as f32);
         let aspect = width / height;
@@ -71,19 +80,23 @@ impl FrameConstants {
         let up = right.cross(forward);
         let atmosphere = &view.atmosphere;
         let array = |v: Vec3| v.to_array();
+        let (view_right, view_down) = (right * tangent * aspect, -up * tangent);
+        let jitter = sampling.jitter(extent);
+        // What is drawn with an offset is seen along rays that are offset the other way.
+        let view_centre = forward - view_right * jitter.x - view_down * jitter.y;
         let terrain = scene.terrain();
         Self {
-            view_projection: camera.view_projection(aspect).to_cols_array_2d(),
+            view_projection: sampling.view_projection(camera, aspect, extent).to_cols_array_2d(),
             frustum: camera.frustum(aspect).map(|p| p.to_array()),
             camera: array(camera.position),
             camera_height: terrain.map_or(0.0, |t| t.lod_camera(camera).height),
             sun: array(atmosphere.sun),
             pixels_per_metre: height * 0.5 / tangent,
-            view_centre: array(forward),
+            view_centre: array(view_centre),
             exposure: atmosphere.exposure,
-            view_right: array(right * tangent * aspect),
+            view_right: array(view_right),
             time: view.time,
-            view_down: array(-up * tangent),
+            view_down: array(view_down),
             frame: frame as u32,
             sun_colour: array(atmosphere.sun_colour),
             haze_density: atmosphere.haze_density,
@@ -94,6 +107,10 @@ impl FrameConstants {
             has_terrain: terrain.is_some().into(),
             anisotropic: 0,
             resolution: [width, height],
+            jitter: jitter.to_array(),
+            reprojection: sampling.reprojection(camera, aspect).to_cols_array_2d(),
+            near: camera.near,
+            footprint: sampling.footprint(),
             padding_2: [0.0; 2],
         }
     }

@@ -1,4 +1,5 @@
-//! Anti-aliasing of the display values along edges, into the output; see `shaders/edge_blend.wgsl`.
+//! Anti-aliasing of the display values along edges, into the output; see `shaders/edge_blend.wgsl`. Only where there is
+//! none over time.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Drawing a streamed ground plane, in the base pass.
+//! Drawing a streamed ground plane: its depth in the pre-pass, its colour in the base pass.
 
 use std::sync::Arc;
 
@@ -57,27 +57,50 @@ impl GroundPush {
 
 #[derive(Debug)]
 pub(super) struct GroundPlaneDraw {
+    depth: GraphicsPipeline,
     pipeline: GraphicsPipeline,
     sampler: Sampler,
 }
 
 impl GroundPlaneDraw {
     pub(super) fn new(device: &Arc<Device>, samples: SampleCountFlags) -> Result<Self> {
-        let pipeline = GraphicsPipeline::new(
-            device,
-            &GraphicsDesc {
-                name: "StreamedGround",
-                shader: &shader::STREAMED_GROUND,
-                vertex: "ground_vertex",
-                fragment: Some("ground_fragment"),
-                colours: &[COLOUR_FORMAT],
-                depth: Some((DEPTH_FORMAT, true)),
-                cull: CullModeFlags::NONE,
-                samples,
-            },
-        )?;
+        let pipeline = GraphicsDesc {
+            name: "StreamedGround",
+            shader: &shader::STREAMED_GROUND,
+            vertex: "ground_vertex",
+            fragment: Some("ground_fragment"),
+            colours: &[COLOUR_FORMAT],
+            depth: Some((DEPTH_FORMAT, false)),
+            cull: CullModeFlags::NONE,
+            samples,
+        };
+        let depth = GraphicsDesc {
+            name: "StreamedGround.Depth",
+            fragment: None,
+            colours: &[],
+            depth: Some((DEPTH_FORMAT, true)),
+            ..pipeline.clone()
+        };
+        let (depth, pipeline) =
+            (GraphicsPipeline::new(device, &depth)?, GraphicsPipeline::new(device, &pipeline)?);
         let desc = SamplerDesc { linear: true, repeat: false, anisotropy: 1.0 };
-        Ok(Self { pipeline, sampler: Sampler::new(device, "TrilinearClamp", desc)? })
+        Ok(Self { depth, pipeline, sampler: Sampler::new(device, "TrilinearClamp", desc)? })
+    }
+
+    /// Inside the pre-pass: only depth.
+    pub(super) fn draw_depth(
+        &self,
+        encoder: &mut CommandEncoder,
+        ground: &StreamedGround,
+        frames: &Buffer,
+        frame_index: u32,
+    ) {
+        let bindings = PassBindings { buffers: &[(0, frames)], ..Default::default() };
+        if ground.image().is_ready()
+            && encoder.bind_graphics(&self.depth, &bindings, &GroundPush::of(ground, frame_index))
+        {
+            encoder.draw(12, 1);
+        }
     }
 
     /// Inside the base pass. Draws nothing until there is something in the image.

@@ -4,42 +4,27 @@ use std::sync::Arc;
 
 use ash::vk::SampleCountFlags;
 
+use super::ambient_occlusion::AmbientOcclusion;
 use super::base::{BasePass, Drawn};
+use super::bloom::Bloom;
 use super::constants::{ConstantsBuffer, FrameConstants};
 use super::culling::{Culled, Culling};
 use super::edge_blend::EdgeBlend;
 use super::error::Result;
+use super::exposure::{Exposure, ExposureState};
 use super::inset::Inset;
-use super::quality::{Quality, sample_flags, target_bytes};
+use super::options::RenderOptions;
+use super::quality::{Effects, Quality, sample_flags, target_bytes};
+use super::sampling::{Sampling, Seen, Sequence};
 use super::targets::{OUTPUT_FORMAT, make_output};
-use super::tone_map::ToneMap;
+use super::temporal::Temporal;
+use super::tone_map::{Mapped, ToneMap};
 use super::view::View;
 use crate::graph::{Access, Frame, ImageHandle, ImageInfo, ImportState, Queue};
 use crate::memory::UploadRing;
 use crate::scene::{Scene, SceneBuffers};
 use crate::streaming::{StreamedGround, StreamedImages};
-use crate::vk::capabilities::DeviceType;
 use crate::vk::{Buffer, Device, Image};
-
-/// How frames are drawn. By default everything is automatic.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RenderOptions {
-    /// Samples a pixel: 1, 2, 4 or 8; 0 is automatic: 4, or 1 on a software device.
-    pub samples: u32,
-    /// Largest anisotropy of the terrain's textures; 1 is none, 0 is automatic: 8, or none on a software device.
-    pub anisotropy: u32,
-}
-
-impl RenderOptions {
-    /// The same with nothing left automatic, for a device of that type.
-    pub fn resolved(self, device_type: DeviceType) -> Self {
-        let (samples, anisotropy) = if device_type == DeviceType::Cpu { (1, 1) } else { (4, 8) };
-        Self {
-            samples: if self.samples == 0 { samples } else { self.samples },
-            anisotropy: if self.anisotropy == 0 { anisotropy } else { self.anisotropy },
-        }
-    }
-}
 
 /// Which frame is drawn, and how large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,12 +65,17 @@ pub struct Renderer {
     culling: Culling,
     /// One for each quality that was used: number of samples and anisotropy.
     bases: Vec<((SampleCountFlags, u32), BasePass)>,
+    ambient_occlusion: AmbientOcclusion,
+    temporal: Temporal,
+    exposure: Exposure,
+    bloom: Bloom,
     tone_map: ToneMap,
     edge_blend: EdgeBlend,
-    /// Of those, the present frame's.
+    /// Of the base passes, the present frame's.
     base: usize,
     /// Size that is drawn, pixels.
     drawn: [u32; 2],
+    sequence: Sequence,
     /// Display values; what is shown, read back and written to files.
     output: Option<Image>,
     inset: Option<Inset>,
@@ -112,10 +102,15 @@ impl Renderer {
             constants: ConstantsBuffer::new(device, frames_in_flight)?,
             culling: Culling::new(device, frames_in_flight)?,
             bases: vec![((samples, options.anisotropy), base)],
+            ambient_occlusion: AmbientOcclusion::new(device)?,
+            temporal: Temporal::new(device)?,
+            exposure: Exposure::new(device)?,
+            bloom: Bloom::new(device)?,
             tone_map: ToneMap::new(device)?,
             edge_blend: EdgeBlend::new(device)?,
             base: 0,
             drawn: [1; 2],
+            sequence: Sequence::default(),
             output: None,
             inset: None,
         })
@@ -133,7 +128,23 @@ impl Renderer {
 
     /// Bytes of the images that a picture of a size is drawn into with a quality.
     pub fn target_bytes(&self, extent: [u32; 2], quality: &Quality) -> u64 {
-        target_bytes(extent, self.options.samples, quality)
+        target_bytes(extent, self.options.samples, self.options.effects(), quality)
+    }
+
+    /// The effects that run now: those that are wanted and may.
+    pub fn effects(&self) -> Effects {
+        self.options.effects().and(self.quality.effects)
+    }
+
+    /// The next frame has nothing to do with those before: no history is read, and the exposure is that of its own light.
+    pub fn cut(&mut self) {
+        self.sequence.cut();
+    }
+
+    /// Auto exposure, as the last frame that is done left it, or one in flight; zeros before the first and where it is
+    /// off.
+    pub fn exposure(&self) -> ExposureState {
+        if self.effects().auto_exposure { self.exposure.state() } else { ExposureState::default() }
     }
 
     fn samples_and_anisotropy(&self) -> (SampleCountFlags, u32) {
@@ -172,9 +183,21 @@ impl Renderer {
             self.output = Some(make_output(&self.device, shown)?);
         }
         let anisotropy = self.samples_and_anisotropy().1;
+        let effects = self.effects();
+        self.sequence.go_on(Seen {
+            frame,
+            camera: view.camera,
+            extent: self.drawn,
+            seconds: view.time,
+            auto_exposure: effects.auto_exposure,
+        });
+        let sampling = Sampling {
+            turn: effects.temporal.then_some(frame),
+            previous: self.sequence.previous().map(|seen| seen.camera),
+        };
         let constants = FrameConstants {
             anisotropic: (anisotropy > 1).into(),
-            ..FrameConstants::new(view, world.scene, self.drawn, frame)
+            ..FrameConstants::new(view, world.scene, self.drawn, frame, &sampling)
         };
         self.constants.write(place, &constants)?;
         let with_inset = world.ground.filter(|ground| ground.look.inset && ground.image().is_ready());
@@ -197,19 +220,49 @@ impl Renderer {
         let list = self.culling.declare(frame, (world.scene, &updated.scene), frames);
         let drawn =
             Drawn { world, buffers: updated.scene, culling: &self.culling, list, ground: updated.ground };
-        let colour = base.declare(frame, drawn, frames, extent);
-        let display = self.tone_map.declare(frame, colour, frames, extent);
+        let (effects, view) = (self.effects(), (frames, extent));
+        let reads_depth = effects.ambient_occlusion || effects.temporal;
+        let depth = base.depth.declare(frame, drawn, &base.ground, view, reads_depth);
+        let occlusion = self.ambient_occlusion.declare(frame, depth.sampled, view, effects.ambient_occlusion);
+        let mut colour = base.colour(frame, extent);
+        base.sky.declare(frame, &mut colour, depth, frames, extent);
+        base.declare(frame, drawn, &mut colour, (depth, occlusion), view);
+        let mut light = colour.light;
+        if effects.temporal {
+            let is_continuous = self.sequence.previous().is_some();
+            light = self.temporal.declare(frame, (light, depth.sampled), view, is_continuous);
+        }
+        let exposure =
+            effects.auto_exposure.then(|| self.exposure.declare(frame, light, view, self.sequence.seconds()));
+        let bloom = self.bloom.declare(frame, light, view, effects.bloom);
+        let mapped = Mapped { colour: light, bloom, exposure, keeps_brightness: !effects.temporal };
         if extent == shown.desc().extent {
-            self.edge_blend.declare(frame, display, &mut output, extent);
+            self.display(frame, mapped, &mut output, view);
         } else {
             let mut small = frame.image("Output.Drawn", ImageInfo::new_2d(OUTPUT_FORMAT, extent));
-            self.edge_blend.declare(frame, display, &mut small, extent);
+            self.display(frame, mapped, &mut small, view);
             enlarge(frame, (small, extent), (&mut output, shown.desc().extent));
         }
         if let Some(inset) = &self.inset {
             inset.declare(frame, &mut output);
         }
         Some(output)
+    }
+
+    /// Declares what makes display values of linear light; edges are blended where they were not smoothed over time.
+    fn display<'f>(
+        &'f self,
+        frame: &mut Frame<'_, 'f>,
+        mapped: Mapped,
+        output: &mut ImageHandle,
+        (frames, extent): (&'f Buffer, [u32; 2]),
+    ) {
+        if !mapped.keeps_brightness {
+            return self.tone_map.declare(frame, mapped, output, frames, extent);
+        }
+        let mut display = frame.image("Display", ImageInfo::new_2d(OUTPUT_FORMAT, extent));
+        self.tone_map.declare(frame, mapped, &mut display, frames, extent);
+        self.edge_blend.declare(frame, display, output, extent);
     }
 
     /// The last frame's display values (`R8G8B8A8_UNORM`, in the layout `TRANSFER_SRC_OPTIMAL`).

@@ -1,6 +1,9 @@
 //! Structures that the frame's shaders share with the host.
 
-use super::{BasePush, CullPush, EdgeBlendPush, FrameConstants, GroundPush, RenderOptions, ToneMapPush};
+use super::{
+    AmbientOcclusionPush, BasePush, BloomPush, CullPush, EdgeBlendPush, ExposurePush, ExposureState,
+    FrameConstants, GroundPush, RenderOptions, Switch, TemporalPush, ToneMapPush,
+};
 use crate::scene::geometry::{MoveJob, MoveWordsPush};
 use crate::scene::gpu_scene::ScatterPush;
 use crate::scene::gpu_scene::{InstancePayload, InstanceSceneData, PrimitiveData};
@@ -17,6 +20,11 @@ fn layouts_of_the_frame_agree_with_wgsl() {
 const SHARED: &[StructLayout] = &[
     FrameConstants::LAYOUT,
     BasePush::LAYOUT,
+    AmbientOcclusionPush::LAYOUT,
+    TemporalPush::LAYOUT,
+    ExposurePush::LAYOUT,
+    ExposureState::LAYOUT,
+    BloomPush::LAYOUT,
     ToneMapPush::LAYOUT,
     EdgeBlendPush::LAYOUT,
     CullPush::LAYOUT,
@@ -66,8 +74,16 @@ fn no_shared_struct_is_forgotten() {
 fn what_is_automatic_depends_on_the_device_and_what_is_asked_for_does_not() {
     let automatic = RenderOptions::default();
     let of = |kind| automatic.resolved(kind);
-    assert_eq!(of(DeviceType::Cpu), RenderOptions { samples: 1, anisotropy: 1 });
-    assert_eq!(of(DeviceType::Discrete), RenderOptions { samples: 4, anisotropy: 8 });
-    let asked = RenderOptions { samples: 8, anisotropy: 2 };
-    assert_eq!(asked.resolved(DeviceType::Cpu), asked);
+    let numbers = |options: RenderOptions| (options.samples, options.anisotropy);
+    assert_eq!(numbers(of(DeviceType::Cpu)), (1, 1));
+    assert_eq!(numbers(of(DeviceType::Discrete)), (1, 8));
+    let still = RenderOptions { temporal: Switch::Off, ..automatic };
+    assert_eq!(numbers(still.resolved(DeviceType::Discrete)), (4, 8), "nothing else smooths edges");
+    assert_eq!(numbers(still.resolved(DeviceType::Cpu)), (1, 1));
+    for kind in [DeviceType::Cpu, DeviceType::Discrete] {
+        assert_eq!(of(kind).effects(), automatic.effects(), "{kind:?}");
+        let asked = RenderOptions { samples: 8, anisotropy: 2, bloom: Switch::Off, ..of(kind) };
+        assert_eq!(asked.resolved(kind), asked);
+        assert!(!asked.effects().bloom && asked.effects().temporal);
+    }
 }

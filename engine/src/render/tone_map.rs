@@ -1,77 +1,102 @@
-//! From linear light to display values, which [`EdgeBlend`](super::edge_blend) takes up.
+//! From linear light to display values: bloom, exposure, a filmic curve. Without anti-aliasing over time,
+//! [`EdgeBlend`](super::edge_blend) takes them up.
 
 use std::sync::Arc;
 
-use ash::vk::{CullModeFlags, SampleCountFlags};
-
+use super::screen::ScreenPass;
 use super::targets::OUTPUT_FORMAT;
-use crate::graph::{Access, Frame, ImageHandle, ImageInfo, Queue, ShaderStages};
+use crate::graph::{Access, BufferHandle, Frame, ImageHandle, Queue, ShaderStages};
 use crate::vk::layout::gpu_struct;
-use crate::vk::{
-    Buffer, ColourTarget, Device, GraphicsDesc, GraphicsPipeline, Load, PassBindings, Result, shader,
-};
+use crate::vk::{Buffer, Device, PassBindings, Result, Sampler, SamplerDesc, shader};
 
 gpu_struct! {
     /// Push constants of `shaders/tone_map.wgsl`.
     pub struct ToneMapPush {
         /// Place of this frame's constants.
         pub frame_index: u32,
+        /// 1 where the exposure that light asks for counts.
+        pub auto_exposure: u32,
+        /// How much of the bloom is added.
+        pub bloom: f32,
+        /// 1 where the next pass finds edges by the brightness in alpha.
+        pub keeps_brightness: u32,
     }
+}
+
+/// How much of the bloom is added to the picture.
+const BLOOM: f32 = 0.22;
+
+/// What is mapped.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mapped {
+    /// Linear light.
+    pub(super) colour: ImageHandle,
+    /// Light around what is bright; read where somebody wrote it.
+    pub(super) bloom: ImageHandle,
+    /// The exposure that light asks for, where it counts.
+    pub(super) exposure: Option<BufferHandle>,
+    /// Whether the next pass wants the brightness in alpha.
+    pub(super) keeps_brightness: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct ToneMap {
-    pipeline: GraphicsPipeline,
+    screen: ScreenPass,
+    sampler: Sampler,
 }
 
 impl ToneMap {
     pub(super) fn new(device: &Arc<Device>) -> Result<Self> {
-        let pipeline = GraphicsPipeline::new(
-            device,
-            &GraphicsDesc {
-                name: "ToneMap",
-                shader: &shader::TONE_MAP,
-                vertex: "tone_map_vertex",
-                fragment: Some("tone_map_fragment"),
-                colours: &[OUTPUT_FORMAT],
-                depth: None,
-                cull: CullModeFlags::NONE,
-                samples: SampleCountFlags::TYPE_1,
-            },
-        )?;
-        Ok(Self { pipeline })
+        let entries = ("tone_map_vertex", "tone_map_fragment");
+        let desc = SamplerDesc { linear: true, repeat: false, anisotropy: 1.0 };
+        Ok(Self {
+            screen: ScreenPass::new(device, "ToneMap", &shader::TONE_MAP, entries, OUTPUT_FORMAT)?,
+            sampler: Sampler::new(device, "Bilinear", desc)?,
+        })
     }
 
-    /// Declares the pass; returns the display values.
+    /// Declares the pass, which draws over all of `display`.
     pub(super) fn declare<'f>(
         &'f self,
         frame: &mut Frame<'_, 'f>,
-        colour: ImageHandle,
+        mapped: Mapped,
+        display: &mut ImageHandle,
         frames: &'f Buffer,
         extent: [u32; 2],
-    ) -> ImageHandle {
+    ) {
         let frame_index = frame.place() as u32;
-        let mut display = frame.image("Display", ImageInfo::new_2d(OUTPUT_FORMAT, extent));
-        let pass = frame
+        let Mapped { colour, bloom, exposure, keeps_brightness } = mapped;
+        let reads = ShaderStages::FRAGMENT;
+        let mut pass = frame
             .pass("ToneMap", Queue::Graphics)
-            .read(colour, Access::Sampled(ShaderStages::FRAGMENT))
-            .write(&mut display, Access::ColourAttachment);
+            .read(colour, Access::Sampled(reads))
+            .read_optional(bloom, Access::Sampled(reads))
+            .write(display, Access::ColourAttachment);
+        if let Some(exposure) = exposure {
+            pass = pass.read(exposure, Access::StorageRead(reads));
+        }
+        let display = *display;
         pass.record(move |pass| {
             let (encoder, resources) = pass.split();
             let view = resources.image(display)?.view();
-            encoder.begin_rendering(
-                extent,
-                &[ColourTarget { view, load: Load::Discard, resolve: None }],
-                None,
-            );
-            let images = [(8, resources.image(colour)?)];
-            let bindings = PassBindings { buffers: &[(0, frames)], images: &images, ..Default::default() };
-            if encoder.bind_graphics(&self.pipeline, &bindings, &ToneMapPush { frame_index }) {
-                encoder.draw(3, 1);
-            }
-            encoder.end_rendering();
+            let (light, bloom) = (resources.image(colour)?, resources.optional_image(bloom)?);
+            // What is switched off is bound all the same, as something else: drivers that run lanes in software look
+            // at what a branch that no lane takes would read.
+            let exposed = exposure.map(|exposure| resources.buffer(exposure)).transpose()?;
+            let bindings = PassBindings {
+                buffers: &[(0, frames), (1, exposed.unwrap_or(frames))],
+                images: &[(8, light), (9, bloom.unwrap_or(light))],
+                sampler: Some(&self.sampler),
+                ..Default::default()
+            };
+            let push = ToneMapPush {
+                frame_index,
+                auto_exposure: exposed.is_some().into(),
+                bloom: if bloom.is_some() { BLOOM } else { 0.0 },
+                keeps_brightness: keeps_brightness.into(),
+            };
+            self.screen.draw(encoder, (view, extent), &bindings, &push);
             Ok(())
         });
-        display
     }
 }

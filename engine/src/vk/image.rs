@@ -174,7 +174,19 @@ impl Image {
     /// # Errors
     /// An extent of zero or over the device's limit, or out of memory.
     pub fn committed(device: &Arc<Device>, name: &str, desc: ImageDesc) -> Result<Self> {
-        Self::make(device, name, desc, vk::ImageCreateFlags::empty(), false, |raw| {
+        Self::of_static_heap(device, name, desc, false)
+    }
+
+    /// The same for an image that several queues use without handing it over.
+    ///
+    /// # Errors
+    /// See [`committed`](Self::committed).
+    pub fn committed_shared(device: &Arc<Device>, name: &str, desc: ImageDesc) -> Result<Self> {
+        Self::of_static_heap(device, name, desc, true)
+    }
+
+    fn of_static_heap(device: &Arc<Device>, name: &str, desc: ImageDesc, is_shared: bool) -> Result<Self> {
+        Self::make(device, name, desc, vk::ImageCreateFlags::empty(), is_shared, |raw| {
             let allocation =
                 device.allocate_static(name, memory_requirements(device, raw), Location::Device, false)?;
             let (memory, offset) = (&allocation.allocation, allocation.allocation.offset());

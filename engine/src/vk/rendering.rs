@@ -56,6 +56,11 @@ pub struct DepthTarget {
 }
 
 impl DepthTarget {
+    /// Depth that is there already and is only tested against.
+    pub fn tested(view: vk::ImageView) -> Self {
+        Self { view, is_cleared: false, is_written: false, is_kept: true, resolve: None }
+    }
+
     fn info(&self) -> vk::RenderingAttachmentInfo<'static> {
         let layout = if self.is_written {
             vk::ImageLayout::DEPTH_ATTACHMENT_OPTIMAL

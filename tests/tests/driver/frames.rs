@@ -1,7 +1,6 @@
 //! Whole frames: the same picture every time, whatever backs the buffers and however many frames are in flight.
 
 use vasa::Engine;
-use vasa::render::RenderOptions;
 use vasa::sparse::{ChunkPolicy, SparseKnobs};
 use vasa::vk::FeatureMask;
 use vasa::vk::quirks::Switch;
@@ -85,7 +84,7 @@ fn a_device_without_any_one_feature_gives_the_same_bits() {
 fn quirks_and_knobs_of_reserved_memory_change_no_bit() {
     on_device(|h: &Harness| {
         let here = picture(&mut scenes::engine(&h.device, 2), 8);
-        let render = RenderOptions { samples: 1, ..Default::default() };
+        let render = scenes::STILL;
         let variants = [
             (
                 "exact chunks",

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use ash::vk::{BufferUsageFlags, Format, ImageLayout};
 use glam::{Vec2, Vec3};
 use vasa::Engine;
-use vasa::render::RenderOptions;
 use vasa::scene::Camera;
 use vasa::sparse::SparseKnobs;
 use vasa::sparse::tiles::{TexelRegion, TileCoord};
@@ -56,7 +55,7 @@ fn desc(budget_tiles: u64) -> GroundDesc {
 /// An engine with chunks of 16 pages, so that streaming allocates more than once.
 fn engine(device: &Arc<Device>, budget_tiles: u64) -> Engine {
     let knobs = SparseKnobs { check: true, chunk_bytes: MIB, cached_chunks: 0, ..Default::default() };
-    let render = RenderOptions { samples: 1, ..Default::default() };
+    let render = vasa_tests::scenes::STILL;
     let mut engine = Engine::on_device(device.clone(), knobs, render, 2, 4 << 20).unwrap();
     let ground = StreamedGround::new(engine.sparse(), &desc(budget_tiles), Arc::new(Blocks)).unwrap();
     engine.set_ground(Some(ground));

@@ -58,7 +58,8 @@ impl History {
                 image.desc().usage.contains(ash::vk::ImageUsageFlags::from_raw(used.usage))
             });
             if !has_all {
-                *image = Some(Image::committed(device, name, used.desc())?);
+                // Any queue may read it: which do may change from frame to frame.
+                *image = Some(Image::committed_shared(device, name, used.desc())?);
             }
         }
         Ok(())

@@ -18,6 +18,7 @@ fn any_access() -> impl Strategy<Value = Access> {
     prop_oneof![
         Just(Access::ColourAttachment),
         Just(Access::DepthTest),
+        Just(Access::DepthResolve),
         Just(Access::CopySource),
         Just(Access::Present),
         stages.clone().prop_map(Access::Sampled),
