@@ -11,6 +11,46 @@
 //! ```
 //!
 //! A frame goes one way, and each step consumes the one before: declared, compiled, executing, retired.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use vasa::graph::{Access, BufferInfo, FrameGraph, GraphOptions, Queue};
+//! use vasa::vk::timeline::PresentSync;
+//! use vasa::vk::{Buffer, BufferCopy, Device};
+//!
+//! fn draw_once(device: &Arc<Device>, result: &Buffer) -> Result<(), vasa::graph::Error> {
+//!     const BYTES: u64 = 256 << 10;
+//!     let mut graph = FrameGraph::new(device, 2, GraphOptions::default())?; // once; two frames in flight
+//!
+//!     graph.wait_for_place()?; // until the frame that was in this place is done
+//!     let mut frame = graph.begin();
+//!     let mut out = frame.import_buffer(result, Some(Access::HostRead));
+//!     let mut work = frame.buffer("Work", BufferInfo::new(BYTES));
+//!
+//!     let fill = frame.pass("Fill", Queue::Graphics).write(&mut work, Access::CopyDestination);
+//!     let filled = work; // the version that this pass leaves
+//!     fill.record(move |pass| {
+//!         let (encoder, resources) = pass.split();
+//!         encoder.fill_buffer(resources.buffer(filled)?, 0, BYTES, 7);
+//!         Ok(())
+//!     });
+//!
+//!     let copy = frame
+//!         .pass("Copy", Queue::Graphics)
+//!         .read(work, Access::CopySource)
+//!         .write(&mut out, Access::CopyDestination);
+//!     copy.record(move |pass| {
+//!         let (encoder, resources) = pass.split();
+//!         let part = BufferCopy { source: 0, destination: 0, bytes: 4 };
+//!         encoder.copy_buffer(resources.buffer(work)?, result, &[part]);
+//!         Ok(())
+//!     });
+//!
+//!     frame.compile()?.record()?.submit(&[], PresentSync::default())?;
+//!     Ok(())
+//! }
+//! ```
 
 mod access;
 mod cells;
