@@ -294,15 +294,10 @@ impl Engine {
     /// # Errors
     /// When there is no memory for the copy, or the device is lost.
     pub fn read_back(&mut self) -> Result<Vec<u8>> {
-        let Some(output) = self.renderer.output() else { return Ok(Vec::new()) };
-        let [width, height] = output.desc().extent;
-        let bytes = u64::from(width) * u64::from(height) * 4;
-        if self.readback.as_ref().is_none_or(|b| b.bytes() != bytes) {
-            let usage = BufferUsageFlags::TRANSFER_DST;
-            self.readback =
-                Some(Buffer::committed(&self.device, "Readback", bytes, usage, Location::Readback)?);
-        }
-        let Some(buffer) = &self.readback else { return Ok(Vec::new()) };
+        self.make_readback()?;
+        let (Some(output), Some(buffer)) = (self.renderer.output(), &self.readback) else {
+            return Ok(Vec::new());
+        };
         let mut pool = CommandPool::new(&self.device, Timeline::Graphics)?;
         let mut encoder = pool.begin("Readback")?;
         encoder.memory_barrier(
@@ -317,6 +312,25 @@ impl Engine {
         let done = self.device.submit(Timeline::Graphics, vec![encoder.finish()?], &[])?;
         self.device.wait(&[done])?;
         Ok(buffer.mapped().map(<[u8]>::to_vec).unwrap_or_default())
+    }
+
+    /// A buffer for the last frame. Where there is no memory for it, something is given up.
+    fn make_readback(&mut self) -> Result<()> {
+        let Some(extent) = self.renderer.output().map(|output| output.desc().extent) else { return Ok(()) };
+        let bytes = u64::from(extent[0]) * u64::from(extent[1]) * 4;
+        while self.readback.as_ref().is_none_or(|buffer| buffer.bytes() != bytes) {
+            let usage = BufferUsageFlags::TRANSFER_DST;
+            match Buffer::committed(&self.device, "Readback", bytes, usage, Location::Readback) {
+                Ok(buffer) => self.readback = Some(buffer),
+                Err(error) => {
+                    let error = error.into();
+                    if !self.give_up_for(&error, extent)? {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Waits until the GPU is done with everything, and brings the counters up to date.

@@ -48,6 +48,11 @@ impl Error {
             Self::Scene(error) => error.out_of_memory(),
             Self::Streaming(error) => error.out_of_memory(),
             Self::Render(error) => error.out_of_memory(),
+            Self::Graph(graph::Error::Pass { source, .. }) => {
+                let scene = source.downcast_ref::<scene::Error>().and_then(scene::Error::out_of_memory);
+                let sparse = || source.downcast_ref::<sparse::Error>().and_then(sparse::Error::out_of_memory);
+                scene.or_else(sparse)
+            }
             Self::Graph(_) => None,
         }
     }

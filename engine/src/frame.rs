@@ -2,11 +2,10 @@
 
 use crate::engine::{Engine, FrameReport, PresentTarget};
 use crate::error::{Error, Result};
-use crate::graph::{Access, Frame, ImageHandle, Queue, Recorded};
+use crate::graph::{Access, Done, Frame, ImageHandle, Queue};
 use crate::pressure::{Parts, Pressure};
 use crate::render::{FrameTarget, Updated, View, World};
-use crate::sparse::Flushed;
-use crate::vk;
+use crate::sparse::{Flushed, SparseMemory};
 use crate::vk::timeline::PresentSync;
 
 /// Frames over which made objects are counted.
@@ -64,63 +63,60 @@ impl Engine {
         if let Some(ground) = &mut self.ground {
             ground.image_mut().fill(&mut self.uploads);
         }
-        let recorded = loop {
-            let error = match self.record_drawing(&flushed, view, extent, present.as_mut()) {
-                Ok(recorded) => break Ok(recorded),
+        let drawing = loop {
+            let error = match self.draw(&flushed, view, extent, present.as_mut()) {
+                Ok(submitted) => break Ok(submitted?),
                 Err(error) => error,
             };
             if !self.give_up_for(&error, extent)? {
                 break Err(error);
             }
         };
-        let (done, drawn) = match recorded {
-            Ok(recorded) => {
-                let sync = present.map(|target| target.sync).unwrap_or_default();
-                (recorded.submit(&[], sync)?, Ok(()))
-            }
-            Err(error) if matches!(error, Error::Vulkan(vk::Error::DeviceLost { .. })) => return Err(error),
+        let (done, drawn) = match drawing {
+            Ok(done) => (done, Ok(())),
+            Err(error) if error.device_loss().is_some() => return Err(error),
             // The scene's update is submitted even when the frame cannot be drawn, so that the buffers stay what the host
             // thinks they are.
-            Err(error) => (self.record_updates(&flushed)?.submit(&[], PresentSync::default())?, Err(error)),
+            Err(error) => (self.update_only(&flushed)?, Err(error)),
         };
         let done = done.graphics;
-        self.scene.declare_uses(done);
         self.scene.submitted();
         if let Some(ground) = &mut self.ground {
             ground.image_mut().submitted();
-            ground.image().declare_uses(&self.sparse, done);
         }
         self.uploads.finish(done);
         Ok((FrameReport { frame: self.frame, done, waited: flushed.waits }, drawn))
     }
 
-    /// Declares and records a whole frame.
-    fn record_drawing(
+    /// Declares, records and submits a whole frame. The outer error: it was not recorded, and may be tried again.
+    fn draw(
         &mut self,
         flushed: &Flushed,
         view: &View,
         extent: [u32; 2],
         present: Option<&mut PresentTarget<'_>>,
-    ) -> Result<Recorded<'_>> {
-        let Self { graph, renderer, scene, ground, uploads, frame, .. } = self;
+    ) -> Result<Result<Done>> {
+        let Self { graph, renderer, scene, ground, uploads, sparse, frame, .. } = self;
         let world = World { scene, ground: ground.as_ref() };
         let target = FrameTarget { extent, frame: *frame, place: graph.place() };
         renderer.prepare(world, view, target, uploads)?;
         let mut frame = graph.begin();
-        let updated = declare_updates(&mut frame, world, flushed);
+        let updated = declare_updates(&mut frame, world, sparse, flushed);
         let output = renderer.declare(&mut frame, world, updated);
+        let sync = present.as_ref().map(|target| target.sync.clone()).unwrap_or_default();
         if let (Some(output), Some(present)) = (output, present) {
             declare_present(&mut frame, (output, extent), present);
         }
-        Ok(frame.compile()?.record()?)
+        let recorded = frame.compile()?.record()?;
+        Ok(recorded.submit(&[], sync).map_err(Error::from))
     }
 
-    /// Declares and records a frame that draws nothing.
-    fn record_updates(&mut self, flushed: &Flushed) -> Result<Recorded<'_>> {
-        let Self { graph, scene, ground, .. } = self;
+    /// A frame that draws nothing.
+    fn update_only(&mut self, flushed: &Flushed) -> Result<Done> {
+        let Self { graph, scene, ground, sparse, .. } = self;
         let mut frame = graph.begin();
-        declare_updates(&mut frame, World { scene, ground: ground.as_ref() }, flushed);
-        Ok(frame.compile()?.record()?)
+        declare_updates(&mut frame, World { scene, ground: ground.as_ref() }, sparse, flushed);
+        Ok(frame.compile()?.record()?.submit(&[], PresentSync::default())?)
     }
 
     fn keep_unsubmitted(&mut self) {
@@ -143,7 +139,7 @@ impl Engine {
     }
 
     /// Where an allocation was refused: gives something up, and says whether it should be tried again.
-    fn give_up_for(&mut self, error: &Error, extent: [u32; 2]) -> Result<bool> {
+    pub(crate) fn give_up_for(&mut self, error: &Error, extent: [u32; 2]) -> Result<bool> {
         if error.out_of_memory().is_none() {
             return Ok(false);
         }
@@ -184,9 +180,14 @@ impl Engine {
 }
 
 /// Declares what brings buffers and images up to date, after the binds that they wait for.
-fn declare_updates<'f>(frame: &mut Frame<'_, 'f>, world: World<'f>, flushed: &Flushed) -> Updated {
+fn declare_updates<'f>(
+    frame: &mut Frame<'_, 'f>,
+    world: World<'f>,
+    sparse: &'f SparseMemory,
+    flushed: &Flushed,
+) -> Updated {
     let mut scene = world.scene.import(frame);
-    let mut ground = world.ground.map(|ground| ground.image().import(frame));
+    let mut ground = world.ground.map(|ground| ground.image().import(frame, sparse));
     let bound = flushed.wait;
     let mut commit = frame.pass("CommitReservedResource", Queue::Commit).when(bound.is_some());
     for buffer in scene.all_mut() {

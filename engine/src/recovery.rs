@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::vk::{self, LossReport};
-use crate::{render, scene, sparse, streaming};
+use crate::{graph, render, scene, sparse, streaming};
 
 /// What a program does when its device is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -140,6 +140,10 @@ impl Error {
             Error::Render(render::Error::Scene(error)) => of_scene(error),
             Error::Render(render::Error::Sparse(error)) => of_sparse(error),
             Error::Render(render::Error::Vulkan(error)) => error.loss(),
+            Error::Graph(graph::Error::Pass { source, .. }) => {
+                let scene = source.downcast_ref().and_then(of_scene);
+                scene.or_else(|| source.downcast_ref().and_then(of_sparse))
+            }
             _ => None,
         }
     }

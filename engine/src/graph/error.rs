@@ -223,6 +223,15 @@ pub enum GraphError {
         /// The pass with the last declared use.
         last: String,
     },
+    /// An imported image that was made for one queue family is used by passes of several.
+    #[error(
+        "'{resource}' is used on queues of several families, but was made for one: make it by \
+         Image::committed_shared, or keep its passes on one queue"
+    )]
+    Exclusive {
+        /// The resource.
+        resource: String,
+    },
     /// A declaration, read from a file, that no builder can have made.
     #[error("the declaration contradicts itself: {what}: record it again")]
     Broken {

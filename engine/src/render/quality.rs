@@ -66,26 +66,34 @@ impl Default for Quality {
     }
 }
 
-/// Bytes of the images that a picture of a size is drawn into, with so many samples a pixel and those effects: by the
-/// formats, without what a driver adds, and without what images save that share memory.
-pub fn target_bytes(extent: [u32; 2], samples: u32, effects: Effects, quality: &Quality) -> u64 {
+/// Bytes of the images that pictures of a size are drawn into, with so many samples a pixel and those effects: by the
+/// formats, without what a driver adds, and without what images save that share memory. Each frame in flight has its own,
+/// but for the picture itself and what lives across frames.
+pub fn target_bytes(
+    extent: [u32; 2],
+    frames_in_flight: usize,
+    samples: u32,
+    effects: Effects,
+    quality: &Quality,
+) -> u64 {
     let samples = u64::from(samples.min(quality.samples).max(1));
     let effects = effects.and(quality.effects);
     let pixels = |[width, height]: [u32; 2]| u64::from(width) * u64::from(height);
     let drawn = quality.drawn_extent(extent);
-    let (colour, depth, output) = (8, 4 * samples, 4);
+    let (colour, depth) = (8, 4 * samples);
     // Blended along edges where it is not over time.
     let display = if effects.temporal { 0 } else { 4 };
     let history = if effects.temporal { 2 * 8 } else { 0 };
     let several = if samples > 1 { 8 * samples } else { 0 };
     let is_depth_read = effects.temporal || effects.ambient_occlusion;
     let resolved = if samples > 1 && is_depth_read { 4 } else { 0 };
-    let enlarged = if drawn == extent { 0 } else { 4 * pixels(extent) };
+    // A smaller picture that is enlarged in the end.
+    let small = if drawn == extent { 0 } else { 4 };
     // Two images at half the resolution; two chains that begin there.
     let occlusion = if effects.ambient_occlusion { 2 } else { 0 };
     let bloom = if effects.bloom { 2 * 8 / 3 + 1 } else { 0 };
-    let each = colour + depth + output + display + history + several + resolved + occlusion + bloom;
-    pixels(drawn) * each + enlarged
+    let each = colour + depth + display + several + resolved + occlusion + bloom + small;
+    pixels(drawn) * (each * frames_in_flight as u64 + history) + 4 * pixels(extent)
 }
 
 /// A number of samples as Vulkan has it: the largest power of two that is not more, up to 8.
@@ -111,7 +119,7 @@ mod tests {
     #[test]
     fn targets_shrink_with_samples_and_scale() {
         let target_bytes =
-            |extent, samples, quality: &Quality| target_bytes(extent, samples, Effects::NONE, quality);
+            |extent, samples, quality: &Quality| target_bytes(extent, 1, samples, Effects::NONE, quality);
         let full = target_bytes([1000, 1000], 4, &Quality::FULL);
         assert_eq!(full, 1_000_000 * (8 + 16 + 4 + 4 + 32));
         let one = target_bytes([1000, 1000], 4, &Quality { samples: 1, ..Quality::FULL });
@@ -122,12 +130,13 @@ mod tests {
 
     #[test]
     fn every_effect_that_may_run_and_has_images_counts() {
-        let of = |effects| target_bytes([1000, 1000], 4, Effects::ALL, &Quality { effects, ..Quality::FULL });
+        let of =
+            |effects| target_bytes([1000, 1000], 2, 4, Effects::ALL, &Quality { effects, ..Quality::FULL });
         let all = of(Effects::ALL);
         assert!(all > of(Effects { bloom: false, ..Effects::ALL }));
         assert!(all > of(Effects { ambient_occlusion: false, ..Effects::ALL }));
         assert!(all > of(Effects { temporal: false, ..Effects::ALL }));
-        assert_eq!(of(Effects::NONE), target_bytes([1000, 1000], 4, Effects::NONE, &Quality::FULL));
+        assert_eq!(of(Effects::NONE), target_bytes([1000, 1000], 2, 4, Effects::NONE, &Quality::FULL));
     }
 
     #[test]

@@ -61,6 +61,7 @@ pub struct Renderer {
     device: Arc<Device>,
     options: RenderOptions,
     quality: Quality,
+    frames_in_flight: usize,
     constants: ConstantsBuffer,
     culling: Culling,
     /// One for each quality that was used: number of samples and anisotropy.
@@ -99,6 +100,7 @@ impl Renderer {
             device: device.clone(),
             options,
             quality: Quality::FULL,
+            frames_in_flight,
             constants: ConstantsBuffer::new(device, frames_in_flight)?,
             culling: Culling::new(device, frames_in_flight)?,
             bases: vec![((samples, options.anisotropy), base)],
@@ -128,7 +130,7 @@ impl Renderer {
 
     /// Bytes of the images that a picture of a size is drawn into with a quality.
     pub fn target_bytes(&self, extent: [u32; 2], quality: &Quality) -> u64 {
-        target_bytes(extent, self.options.samples, self.options.effects(), quality)
+        target_bytes(extent, self.frames_in_flight, self.options.samples, self.options.effects(), quality)
     }
 
     /// The effects that run now: those that are wanted and may.

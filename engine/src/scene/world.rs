@@ -13,7 +13,7 @@ use crate::graph::{Access, BufferHandle, Frame, Queue, ShaderStages};
 use crate::memory::UploadRing;
 use crate::scene::Camera;
 use crate::sparse::{GrowableBuffer, SparseMemory};
-use crate::vk::{Device, Point};
+use crate::vk::Device;
 
 slotmap::new_key_type! {
     /// A mesh of the scene. Stale after it is removed: using it then is an error, never another mesh.
@@ -224,7 +224,12 @@ impl Scene {
     /// The scene's buffers in a frame, before its updates.
     pub fn import<'f>(&'f self, frame: &mut Frame<'_, 'f>) -> SceneBuffers {
         let (gpu, geometry) = (&self.gpu, &self.geometry);
-        let mut import = |buffer: &'f GrowableBuffer| frame.import_buffer(buffer.buffer(), None);
+        let mut import = |buffer: &'f GrowableBuffer| {
+            let handle = frame.import_buffer(buffer.buffer(), None);
+            // The bytes that were asked for, which is how far shaders are allowed to look.
+            frame.when_used(handle, move |at| buffer.declare_use(0..buffer.requested(), at));
+            handle
+        };
         SceneBuffers {
             primitives: import(gpu.primitives().buffer()),
             instances: import(gpu.instances().buffer()),
@@ -273,14 +278,6 @@ impl Scene {
                     terrain.record(pass.encoder(), geometry);
                     Ok(())
                 });
-        }
-    }
-
-    /// Tells the checker of reserved memory what a submission with the moment `at` may use: of each buffer the bytes that
-    /// were asked for, which is how far shaders are allowed to look.
-    pub fn declare_uses(&self, at: Point) {
-        for buffer in self.buffers() {
-            buffer.declare_use(0..buffer.requested(), at);
         }
     }
 

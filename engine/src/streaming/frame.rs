@@ -14,6 +14,7 @@ use super::source::{Piece, fill_all};
 use super::tiling::pinned_lod;
 use crate::graph::{Access, Frame, ImageHandle, ImportState, LeftState, Queue, ShaderStages};
 use crate::memory::{Upload, UploadRing};
+use crate::sparse::SparseMemory;
 use crate::sparse::tiles::{TexelRegion, TileCoord, TileRequest};
 use crate::vk::{Buffer, ImageRegion};
 
@@ -205,17 +206,20 @@ impl StreamedImage {
     }
 
     /// The image and its map in a frame, before its updates.
-    pub fn import<'f>(&'f self, frame: &mut Frame<'_, 'f>) -> StreamedImages {
+    /// `sparse` is told which of its tiles submissions may use.
+    pub fn import<'f>(&'f self, frame: &mut Frame<'_, 'f>, sparse: &'f SparseMemory) -> StreamedImages {
         let sampled = Access::Sampled(ShaderStages::DRAW);
         let at_rest = |is_new: bool| match is_new {
             true => ImportState::Undefined,
             false => ImportState::After(LeftState::after(sampled, Queue::Graphics, true)),
         };
         // Both rest in the layout for sampling between frames: whoever moves pages counts on it.
-        StreamedImages {
+        let images = StreamedImages {
             image: frame.import_image(self.image.image(), at_rest(false), Some(sampled)),
             map: frame.import_image(&self.map_image, at_rest(self.map_is_new), Some(sampled)),
-        }
+        };
+        frame.when_used(images.image, move |at| self.declare_uses(sparse, at));
+        images
     }
 
     /// Declares the copies of what [`Self::fill`] made ready, and of the residency map.

@@ -211,7 +211,7 @@ impl StreamedImage {
 
     /// Tells the checker of reserved memory that a submission with the moment `at` may use every tile that the residency
     /// map allows, and the pinned mips.
-    pub fn declare_uses(&self, sparse: &SparseMemory, at: Point) {
+    pub(super) fn declare_uses(&self, sparse: &SparseMemory, at: Point) {
         if !self.image.in_place() || !sparse.checker().is_on() || !self.is_ready() {
             return;
         }

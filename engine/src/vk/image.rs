@@ -153,6 +153,7 @@ pub struct Image {
     view: vk::ImageView,
     desc: ImageDesc,
     name: String,
+    is_shared: bool,
     backing: Backing,
 }
 
@@ -287,6 +288,7 @@ impl Image {
             view: vk::ImageView::null(),
             desc,
             name: name.into(),
+            is_shared: is_shared || !flags.is_empty(),
             backing,
         };
         image.view = view(device, raw, &desc)?;
@@ -306,6 +308,11 @@ impl Image {
     /// The view of all mips and layers.
     pub fn view(&self) -> vk::ImageView {
         self.view
+    }
+
+    /// Whether queues of several families may use it without handing it over.
+    pub fn is_shared(&self) -> bool {
+        self.is_shared || self.device.queue_plan().user_families().len() == 1
     }
 
     /// What it is.

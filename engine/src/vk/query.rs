@@ -73,17 +73,13 @@ impl PassTimer {
         encoder.end_pass();
     }
 
-    /// Passes that were timed since the last [`PassTimer::take`].
-    pub fn passes(&self) -> usize {
-        self.names.len()
+    /// Forgets the passes begun since the last [`PassTimer::take`]: their recording was dropped, and none of it was
+    /// submitted.
+    pub fn forget(&mut self) {
+        self.names.clear();
     }
 
-    /// Forgets all passes but the first few: the recording of the others was dropped, and they are recorded again.
-    pub fn rewind(&mut self, passes: usize) {
-        self.names.truncate(passes);
-    }
-
-    /// Forgets the passes begun since the last [`PassTimer::take`]: their frame was not submitted whole.
+    /// Forgets the passes begun since the last [`PassTimer::take`]: some of their frame was submitted, and not all.
     pub fn discard(&mut self) {
         self.names.clear();
         self.stale = true;

@@ -7,8 +7,8 @@ use super::error::{PassError, Result};
 use super::frame_graph::FrameGraph;
 use super::states::ImportKey;
 use crate::graph::{
-    Access, BufferHandle, BufferInfo, Handle, ImageHandle, ImageInfo, ImportState, LeftState, PassId, Queue,
-    ResourceId, ResourceInfo, Subresources,
+    Access, BufferHandle, BufferInfo, Handle, ImageHandle, ImageInfo, ImportState, LeftState, Origin, PassId,
+    Queue, ResourceId, ResourceInfo, Subresources,
 };
 use crate::vk::{Buffer, Image, Point};
 
@@ -16,6 +16,9 @@ use crate::vk::{Buffer, Image, Point};
 pub(super) type RecordFn<'f> = Box<dyn FnOnce(&mut PassContext<'_>) -> Result<(), PassError> + 'f>;
 /// Executes the binds of a commit; the moment when they are done, `None` when there was nothing to bind.
 pub(super) type CommitFn<'f> = Box<dyn FnOnce() -> Result<Option<Point>, PassError> + 'f>;
+
+/// Is told of each submission that uses a resource.
+pub(super) type UsedFn<'f> = Box<dyn Fn(Point) + 'f>;
 
 /// What a pass does.
 pub(super) enum Work<'f> {
@@ -39,6 +42,7 @@ pub(super) struct Attached<'f> {
     pub(super) imports: Vec<(ResourceId, Imported<'f>, ImportKey)>,
     /// Name, and the previous frame's resource and this frame's.
     pub(super) history: Vec<(&'static str, ResourceId, ResourceId)>,
+    pub(super) used: Vec<(ResourceId, UsedFn<'f>)>,
 }
 
 /// A frame under declaration.
@@ -55,8 +59,14 @@ pub struct Ready<'g, 'f> {
 
 impl<'g, 'f> Frame<'g, 'f> {
     pub(super) fn new(graph: &'g mut FrameGraph) -> Self {
-        let (work, names, imports, history) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { graph, attached: Attached { work, names, imports, history } }
+        let attached = Attached {
+            work: Vec::new(),
+            names: Vec::new(),
+            imports: Vec::new(),
+            history: Vec::new(),
+            used: Vec::new(),
+        };
+        Self { graph, attached }
     }
 
     /// Place of this frame among those in flight.
@@ -153,6 +163,12 @@ impl<'g, 'f> Frame<'g, 'f> {
         (previous, current)
     }
 
+    /// Has `tell` called with the moment of each submission that uses a resource, once it is made: for those who keep
+    /// account of uses, as the checker of sparse memory does.
+    pub fn when_used(&mut self, handle: impl Into<Handle>, tell: impl Fn(Point) + 'f) {
+        self.attached.used.push((handle.into().resource(), Box::new(tell)));
+    }
+
     /// Declares a pass. The name is that of its GPU marker and its time.
     pub fn pass(&mut self, name: &'static str, queue: Queue) -> PassBuilder<'_, 'g, 'f> {
         let id = self.graph.declaration.pass(name, queue);
@@ -169,6 +185,9 @@ impl<'g, 'f> Frame<'g, 'f> {
         let Self { graph, attached } = self;
         let is_shared = graph.queues.compute || graph.queues.transfer;
         graph.needs.fill(&graph.device, &mut graph.declaration, is_shared)?;
+        for (name, previous, current) in &attached.history {
+            make_history(graph, name, *previous, *current)?;
+        }
         let options = graph.compile_options();
         graph.compiled += 1;
         graph.compiler.compile(&graph.declaration, &options)?;
@@ -254,8 +273,35 @@ impl<'f> PassBuilder<'_, '_, 'f> {
     }
 }
 
+/// Makes the images of one history. New ones hold nothing, whatever was declared of those before.
+fn make_history(
+    graph: &mut FrameGraph,
+    name: &'static str,
+    previous: ResourceId,
+    current: ResourceId,
+) -> Result<()> {
+    let (Some(before), Some(info)) = (declared_image(graph, previous), declared_image(graph, current)) else {
+        return Ok(());
+    };
+    // The two change places with every frame.
+    let info = ImageInfo { usage: before.usage | info.usage, ..info };
+    if graph.history.make(&graph.device, name, info)? {
+        let before = ImportState::Undefined;
+        let origins = [
+            (previous, Origin::HistoryPrevious { is_valid: false, before }),
+            (current, Origin::HistoryCurrent { before }),
+        ];
+        for (id, origin) in origins {
+            if let Some(resource) = graph.declaration.resources.get_mut(id.0 as usize) {
+                resource.origin = origin;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Usage that a declared image has, complete once all passes are declared.
-pub(super) fn declared_image(graph: &FrameGraph, id: ResourceId) -> Option<ImageInfo> {
+fn declared_image(graph: &FrameGraph, id: ResourceId) -> Option<ImageInfo> {
     match graph.declaration.resources.get(id.0 as usize)?.info {
         ResourceInfo::Image(info) => Some(info),
         ResourceInfo::Buffer(_) => None,

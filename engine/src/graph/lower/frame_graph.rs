@@ -124,9 +124,10 @@ impl FrameGraph {
         self.options
     }
 
-    /// Changes how frames are compiled, from the next on. Queues stay as they are.
+    /// Changes how frames are compiled, from the next on. A graph that was made without a queue beside rendering gets none.
     pub fn set_options(&mut self, options: GraphOptions) {
-        self.queues.compute &= options.async_compute;
+        self.queues.compute =
+            options.async_compute && self.places.iter().all(|place| place.lanes[1].is_some());
         self.options = options;
     }
 
@@ -146,19 +147,19 @@ impl FrameGraph {
     /// # Errors
     /// When the device is lost.
     pub fn wait_for_place(&mut self) -> Result<Vec<(&'static str, f64)>> {
-        self.discard_times();
+        self.forget_times();
         let place = self.place();
         self.take_times(place)
     }
 
-    /// A frame in the present place that was not submitted whole has no times.
-    fn discard_times(&mut self) {
+    /// A frame in the present place that was recorded and dropped has no times.
+    fn forget_times(&mut self) {
         if !std::mem::take(&mut self.is_pending) {
             return;
         }
         let place = self.place();
         for lane in self.places[place].lanes.iter_mut().flatten() {
-            lane.timer.discard();
+            lane.timer.forget();
         }
     }
 
@@ -177,14 +178,14 @@ impl FrameGraph {
     /// # Errors
     /// When the device is lost.
     pub fn wait_for_all(&mut self) -> Result<Vec<Vec<(&'static str, f64)>>> {
-        self.discard_times();
+        self.forget_times();
         let count = self.places.len();
         (0..count).map(|back| self.take_times((self.place() + back) % count)).collect()
     }
 
     /// Begins a frame. Call [`Self::wait_for_place`] first.
     pub fn begin<'g, 'f>(&'g mut self) -> Frame<'g, 'f> {
-        self.discard_times();
+        self.forget_times();
         self.declaration.reset();
         Frame::new(self)
     }

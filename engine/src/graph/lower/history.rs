@@ -51,8 +51,10 @@ impl History {
     }
 
     /// Makes the images, once their usage is known. A use that is new makes them anew; what was there is lost then.
-    pub(super) fn make(&mut self, device: &Arc<Device>, name: &'static str, used: ImageInfo) -> Result<()> {
-        let Some(entry) = self.entries.get_mut(name) else { return Ok(()) };
+    /// Returns whether it was.
+    pub(super) fn make(&mut self, device: &Arc<Device>, name: &'static str, used: ImageInfo) -> Result<bool> {
+        let Some(entry) = self.entries.get_mut(name) else { return Ok(false) };
+        let mut is_new = false;
         for image in &mut entry.images {
             let has_all = image.as_ref().is_some_and(|image| {
                 image.desc().usage.contains(ash::vk::ImageUsageFlags::from_raw(used.usage))
@@ -60,9 +62,13 @@ impl History {
             if !has_all {
                 // Any queue may read it: which do may change from frame to frame.
                 *image = Some(Image::committed_shared(device, name, used.desc())?);
+                is_new = true;
             }
         }
-        Ok(())
+        if is_new {
+            (entry.left, entry.is_valid) = ([None; 2], false);
+        }
+        Ok(is_new)
     }
 
     /// The previous frame's image and this frame's.

@@ -2,13 +2,11 @@
 
 use super::context::{PassContext, Resolver};
 use super::error::{Error, Result};
-use super::frame::{Attached, Imported, Ready, Work, declared_image};
+use super::frame::{Attached, Imported, Ready, UsedFn, Work};
 use super::frame_graph::{FrameGraph, lane_of};
 use super::states::ImportKey;
 use super::stats::GraphStats;
-use crate::graph::{
-    Barrier, Compiled, Declaration, ImageInfo, Queue, ResourceId, ResourceInfo, Subresources,
-};
+use crate::graph::{Barrier, Compiled, Declaration, Queue, ResourceId, ResourceInfo, Subresources};
 use crate::vk::{BarrierBatch, BufferBarrier, CommandBuffer, CommandEncoder, ImageBarrier, Point};
 
 use super::context::Found;
@@ -20,27 +18,29 @@ pub(super) enum RecordedSubmission {
 }
 
 /// A frame that is recorded and not submitted.
-pub struct Recorded<'g> {
+pub struct Recorded<'g, 'f> {
     pub(super) graph: &'g mut FrameGraph,
     pub(super) submissions: Vec<RecordedSubmission>,
     pub(super) imports: Vec<(ResourceId, ImportKey)>,
     pub(super) history: Vec<(&'static str, ResourceId, ResourceId)>,
     pub(super) swapchain: Option<ResourceId>,
+    pub(super) used: Vec<(ResourceId, UsedFn<'f>)>,
 }
 
-impl<'g> Ready<'g, '_> {
+impl<'g, 'f> Ready<'g, 'f> {
     /// Makes what is not there yet, and lets every pass record.
     ///
     /// # Errors
     /// When there is no memory, or what a pass says. Nothing is submitted; binds of commits are done and waited for by
     /// the next frame.
-    pub fn record(self) -> Result<Recorded<'g>> {
-        let Ready { graph, attached } = self;
+    pub fn record(self) -> Result<Recorded<'g, 'f>> {
+        let Ready { graph, mut attached } = self;
+        let used = std::mem::take(&mut attached.used);
         let recorded = record(graph, attached);
         // Until it is submitted; a frame that is dropped instead has written times that never come.
         graph.is_pending = true;
         let (submissions, imports, history, swapchain) = recorded?;
-        Ok(Recorded { graph, submissions, imports, history, swapchain })
+        Ok(Recorded { graph, submissions, imports, history, swapchain, used })
     }
 }
 
@@ -52,16 +52,7 @@ type Parts = (
 );
 
 fn record(graph: &mut FrameGraph, attached: Attached<'_>) -> Result<Parts> {
-    let Attached { mut work, names, imports, history } = attached;
-    for (name, previous, current) in &history {
-        if let (Some(before), Some(info)) =
-            (declared_image(graph, *previous), declared_image(graph, *current))
-        {
-            // The two change places with every frame.
-            let info = ImageInfo { usage: before.usage | info.usage, ..info };
-            graph.history.make(&graph.device, name, info)?;
-        }
-    }
+    let Attached { mut work, names, imports, history, .. } = attached;
     let (place, options) = (graph.place(), graph.compile_options());
     let FrameGraph {
         device, compiler, declaration, places, history: images, batch, frame, stats, bound, ..
@@ -86,6 +77,7 @@ fn record(graph: &mut FrameGraph, attached: Attached<'_>) -> Result<Parts> {
         resolver.history[previous.0 as usize] = Some((*name, true));
         resolver.history[current.0 as usize] = Some((*name, false));
     }
+    refuse_exclusive(declaration, compiled, &imports)?;
     let mut recorded = Vec::with_capacity(compiled.submissions.len());
     for submission in &compiled.submissions {
         let passes = &compiled.order[submission.passes.start as usize..submission.passes.end as usize];
@@ -142,6 +134,10 @@ fn lower(
         let index = barrier.resource.0 as usize;
         let from = (barrier.from.stages, barrier.from.accesses);
         let to = (barrier.to.stages, barrier.to.accesses);
+        if barrier.takes_over.is_some() {
+            // What was written through the resource before is no access of this one.
+            batch.memory(from, to);
+        }
         match (resolver.get(index), declaration.resources.get(index).map(|r| &r.info)) {
             (Some(Found::Buffer(buffer)), _) => {
                 let (offset, bytes) = match barrier.part {
@@ -176,4 +172,25 @@ fn lower(
         }
     }
     encoder.barriers(batch);
+}
+
+/// An image that was made for one queue family cannot be used by two: contents would be undefined, and nobody would say
+/// so.
+fn refuse_exclusive(
+    declaration: &Declaration,
+    compiled: &Compiled,
+    imports: &[(ResourceId, Imported<'_>, ImportKey)],
+) -> Result<()> {
+    let is_exclusive = |imported: &Imported<'_>| match imported {
+        Imported::Image(image) => !image.is_shared(),
+        Imported::Raw { .. } => true,
+        // Buffers are made for all queues.
+        Imported::Buffer(_) => false,
+    };
+    let is_wrong = |(id, imported, _): &&(ResourceId, Imported<'_>, ImportKey)| {
+        compiled.is_shared.get(id.0 as usize) == Some(&true) && is_exclusive(imported)
+    };
+    let Some((id, ..)) = imports.iter().find(is_wrong) else { return Ok(()) };
+    let name = declaration.resources.get(id.0 as usize).map_or("?", |resource| &resource.name);
+    Err(crate::graph::GraphError::Exclusive { resource: name.into() }.into())
 }

@@ -1,10 +1,13 @@
 //! Submitting a recorded frame: each queue's submissions in order, waits between them, states for the next frame.
 
 use super::error::Result;
+use super::frame::UsedFn;
 use super::frame_graph::FrameGraph;
 use super::record::{Recorded, RecordedSubmission};
 use super::states::{ImportKey, States};
-use crate::graph::{Barrier, Compiled, Declaration, ImportState, LeftState, Origin, Queue, ResourceId};
+use crate::graph::{
+    Barrier, Compiled, Declaration, ImportState, LeftState, Origin, Queue, ResourceId, Submission,
+};
 use crate::vk::timeline::PresentSync;
 use crate::vk::{Point, Timeline};
 
@@ -22,15 +25,17 @@ pub struct Done {
     pub waits_for_binds: bool,
 }
 
-impl Recorded<'_> {
+impl Recorded<'_, '_> {
     /// Submits the frame. Every first submission of a queue waits for `waits` too.
     ///
     /// # Errors
     /// When the device is lost, or the driver refuses a submission: those before it are in flight then.
     pub fn submit(self, waits: &[Point], present: PresentSync) -> Result<Done> {
-        let Recorded { graph, submissions, imports, history, swapchain } = self;
+        let Recorded { graph, submissions, imports, history, swapchain, used } = self;
         let options = graph.compile_options();
-        let FrameGraph { device, compiler, declaration, states, history: images, frame, bound, .. } = graph;
+        let FrameGraph {
+            device, compiler, declaration, states, history: images, frame, bound, places, ..
+        } = graph;
         let compiled = compiler.compile(declaration, &options)?;
         let presenting = presenting(compiled, declaration, swapchain);
         let mut points: Vec<Option<Point>> = vec![None; submissions.len()];
@@ -66,6 +71,8 @@ impl Recorded<'_> {
                 Err(error) => {
                     // Those before are in flight and have moved resources on.
                     if points.iter().flatten().next().is_some() {
+                        let place = (*frame % places.len() as u64) as usize;
+                        places[place].lanes.iter_mut().flatten().for_each(|lane| lane.timer.discard());
                         states.last = last;
                         leave_half(declaration, compiled, index, imports, states, *frame);
                         history.iter().for_each(|(name, ..)| images.forget(name));
@@ -74,6 +81,7 @@ impl Recorded<'_> {
                 }
             };
             points[index] = Some(point);
+            tell_used(declaration, compiled, submission, &used, point);
             last[submission.queue as usize] = Some(point);
             match lane {
                 0 => done.graphics = point,
@@ -150,5 +158,22 @@ fn leave_half(
             beside: 0b111,
         };
         states.leave(key, Some(left), frame);
+    }
+}
+
+/// Tells of a submission those who asked about a resource that it uses.
+fn tell_used(
+    declaration: &Declaration,
+    compiled: &Compiled,
+    submission: &Submission,
+    used: &[(ResourceId, UsedFn<'_>)],
+    point: Point,
+) {
+    let passes = &compiled.order[submission.passes.start as usize..submission.passes.end as usize];
+    for (id, tell) in used {
+        let is_used = |pass| declaration.uses_of(pass).iter().any(|usage| usage.resource == *id);
+        if passes.iter().any(|plan| is_used(plan.pass)) {
+            tell(point);
+        }
     }
 }
