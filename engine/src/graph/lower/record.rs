@@ -1,5 +1,7 @@
 //! Recording a compiled frame.
 
+use ash::vk::AccessFlags2;
+
 use super::context::{PassContext, Resolver};
 use super::error::{Error, Result};
 use super::frame::{Attached, Imported, Ready, UsedFn, Work};
@@ -132,7 +134,11 @@ fn lower(
 ) {
     for barrier in barriers {
         let index = barrier.resource.0 as usize;
-        let from = (barrier.from.stages, barrier.from.accesses);
+        // Who takes memory over waits for whatever those stages did to it: writes that a read has waited for since are
+        // available already, but validation (1.3.239) wants the read named.
+        let whatever = AccessFlags2::MEMORY_READ | AccessFlags2::MEMORY_WRITE;
+        let accesses = if barrier.takes_over.is_some() { whatever } else { barrier.from.accesses };
+        let from = (barrier.from.stages, accesses);
         let to = (barrier.to.stages, barrier.to.accesses);
         if barrier.takes_over.is_some() {
             // What was written through the resource before is no access of this one.
