@@ -24,6 +24,7 @@ mod loss;
 mod ordering;
 mod paged_buffers;
 mod pipelines;
+mod post;
 mod present;
 mod refused_frames;
 mod residency;
