@@ -23,7 +23,7 @@ var<immediate> pc: BloomPush;
 const THRESHOLD: f32 = 1.5;
 const KNEE: f32 = 0.5;
 // Share that comes from below, on the way up.
-const FROM_BELOW: f32 = 0.6;
+const FROM_BELOW: f32 = 0.65;
 // No sample counts as brighter: the sun's disc is enough of a lamp.
 const MOST: f32 = 64.0;
 

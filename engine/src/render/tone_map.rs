@@ -24,7 +24,7 @@ gpu_struct! {
 }
 
 /// How much of the bloom is added to the picture.
-const BLOOM: f32 = 0.22;
+const BLOOM: f32 = 0.4;
 
 /// What is mapped.
 #[derive(Debug, Clone, Copy)]

@@ -25,6 +25,7 @@ mod loss;
 mod ordering;
 mod paged_buffers;
 mod pipelines;
+mod post;
 mod present;
 mod pressure;
 mod refused_frames;
