@@ -59,7 +59,7 @@ impl Stage {
     }
 }
 
-const EXPOSURE: &str = "rgb * (*f).exposure";
+const EXPOSURE: &str = "light *= (*f).exposure;";
 
 #[test]
 fn a_changed_shader_changes_the_picture_and_a_broken_one_keeps_it() {
@@ -69,7 +69,7 @@ fn a_changed_shader_changes_the_picture_and_a_broken_one_keeps_it() {
         assert!(stage.picture() == first, "nothing changed");
         assert_eq!(stage.engine.shader_errors(), [""; 0]);
 
-        stage.edit("tone_map.wgsl", EXPOSURE, "grb * (*f).exposure * 0.5");
+        stage.edit("tone_map.wgsl", EXPOSURE, "light = light.grb * (*f).exposure * 0.5;");
         let second = stage.picture();
         assert!(second != first, "the picture did not follow");
 
@@ -89,7 +89,7 @@ fn a_changed_shader_changes_the_picture_and_a_broken_one_keeps_it() {
         assert!(stage.engine.shader_errors()[0].contains("no entry point tone_map_fragment"));
 
         stage.edit("tone_map.wgsl", "fn tone_map_other", "fn tone_map_fragment");
-        stage.edit("tone_map.wgsl", "grb * (*f).exposure * 0.5", EXPOSURE);
+        stage.edit("tone_map.wgsl", "light = light.grb * (*f).exposure * 0.5;", EXPOSURE);
         assert!(stage.picture() == first, "mended, and as at first");
         assert_eq!(stage.engine.shader_errors(), [""; 0]);
     });

@@ -8,7 +8,7 @@ use vasa::memory::{
     BudgetKnobs, BudgetSource, HeapKind, HeapReading, LadderKnobs, Priority, ResidencyKnobs, Resident, Use,
     Why,
 };
-use vasa::render::RenderOptions;
+use vasa::render::{RenderOptions, Switch};
 use vasa::scene::Camera;
 use vasa::sparse::SparseKnobs;
 use vasa::vk::{Buffer, Device, Error, Location, Timeline};
@@ -58,7 +58,13 @@ fn knobs() -> ResidencyKnobs {
 /// An engine with four samples a pixel, so that there is something to give up.
 fn engine(h: &Harness) -> (Engine, Arc<AtomicU64>) {
     let sparse = SparseKnobs { check: true, chunk_bytes: MIB, ..Default::default() };
-    let render = RenderOptions { samples: 4, ..Default::default() };
+    // Pictures of different moments are compared: nothing of those before may show.
+    let render = RenderOptions {
+        samples: 4,
+        ambient_occlusion: Switch::On,
+        bloom: Switch::On,
+        ..RenderOptions::PLAIN
+    };
     let mut engine = Engine::on_device(h.device.clone(), sparse, render, 2, 4 << 20).unwrap();
     let budget = Arc::new(AtomicU64::new(1 << 40));
     let source = Injected { device: h.device.clone(), budget: budget.clone() };
@@ -101,7 +107,7 @@ fn a_budget_that_shrinks_and_recovers_brings_the_same_picture_back() {
             levels.push(engine.residency().ladder().level());
             crate::scene::check_buffers(h, &engine);
         }
-        assert_eq!(levels, [1, 3], "samples, then twice the resolution");
+        assert_eq!(levels, [1, 5], "samples, then two effects, then twice the resolution");
         assert!(engine.residency().ladder().is_exhausted());
         let quality = engine.renderer().quality();
         assert_eq!((quality.samples, quality.scale), (1, 0.5));
@@ -114,12 +120,12 @@ fn a_budget_that_shrinks_and_recovers_brings_the_same_picture_back() {
         budget.store(1 << 40, Ordering::Relaxed);
         draw(&mut engine, camera, 60);
         let ladder = engine.residency().ladder();
-        assert_eq!((ladder.level(), ladder.level_max()), (0, 3));
+        assert_eq!((ladder.level(), ladder.level_max()), (0, 5));
         assert!(engine.read_back().unwrap() == full, "the picture that came back is another one");
         crate::scene::check_buffers(h, &engine);
         h.expect_in_chunks(&buffer, Pattern::new(7));
         let stats = engine.stats().memory;
-        assert_eq!((stats.degrade_level, stats.degrade_level_max), (Some(0), Some(3)));
+        assert_eq!((stats.degrade_level, stats.degrade_level_max), (Some(0), Some(5)));
         assert!(stats.degrade_reason.is_some_and(|reason| reason.contains("degrade level 0")));
         assert_eq!(stats.owners.iter().map(|owner| owner.bytes).sum::<u64>(), stats.usage_bytes);
         let (down, up): (Vec<&vasa::memory::Step>, Vec<&vasa::memory::Step>) =
