@@ -4,7 +4,7 @@ use crate::engine::{Engine, FrameReport, PresentTarget};
 use crate::error::{Error, Result};
 use crate::graph::{Access, Done, Frame, ImageHandle, Queue};
 use crate::pressure::{Parts, Pressure};
-use crate::render::{FrameTarget, Updated, View, World};
+use crate::render::{FrameTarget, Quality, Renderer, Updated, View, World};
 use crate::sparse::{Flushed, SparseMemory};
 use crate::vk::timeline::PresentSync;
 
@@ -128,11 +128,15 @@ impl Engine {
 
     fn with_parts<T>(&mut self, extent: [u32; 2], run: impl FnOnce(&mut Pressure, &mut Parts<'_>) -> T) -> T {
         let Self { graph, sparse, ground, renderer, pressure, .. } = self;
-        let before = renderer.quality();
+        let targets = |renderer: &Renderer| {
+            let Quality { scale, samples, effects, .. } = renderer.quality();
+            (scale, samples, effects)
+        };
+        let before = targets(renderer);
         let ground = ground.as_mut();
         let given = run(pressure, &mut Parts { sparse, ground, renderer, extent });
-        if renderer.quality() != before {
-            // Frames look different from now on: what lay ready for them is not waited for.
+        if targets(renderer) != before {
+            // Other images from now on: the memory of those before is not kept until it is found to be too much.
             graph.trim();
         }
         given
