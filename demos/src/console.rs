@@ -253,7 +253,7 @@ mod tests {
         assert_eq!((command.name, rest), ("set", "light.exposure=2"));
         for wrong in ["", "sparsely", "set", "help me", "vt pools"] {
             let error = find(wrong).err().unwrap();
-            assert!(error.contains("known: device, help"), "{wrong}: {error}");
+            assert!(error.contains("known: device, graph, help"), "{wrong}: {error}");
         }
     }
 

@@ -377,7 +377,6 @@ impl Engine {
                 owners: self.device.owners(),
                 upload_bytes: self.uploads.written(),
                 upload_overflows: self.uploads.overflows(),
-                ..Default::default()
             },
             gpu_scene: GpuSceneStats {
                 primitives: u64::from(gpu.primitives().used()),

@@ -261,7 +261,7 @@ impl Declaration {
         };
         let is_transient = matches!(resource.origin, Origin::Transient { .. });
         let users = (0..self.passes.len() as u32).map(PassId);
-        let last = users.filter(|pass| self.uses_of(*pass).iter().any(|usage| usage.resource == id)).last();
+        let last = users.rev().find(|pass| self.uses_of(*pass).iter().any(|usage| usage.resource == id));
         match last.filter(|last| is_transient && *last < pass) {
             Some(last) => {
                 let (pass, last) = (name(pass), name(last));

@@ -153,7 +153,7 @@ impl<'g, 'f> Frame<'g, 'f> {
     }
 
     /// An image that lives across frames: what the last frame wrote, and what this one writes. Whether the last frame
-    /// wrote it is told to passes by [`PassContext::is_valid`].
+    /// wrote it is told to passes by [`PassResources::is_valid`](super::PassResources::is_valid).
     pub fn history_image(&mut self, name: &'static str, info: ImageInfo) -> (ImageHandle, ImageHandle) {
         let found = self.graph.history.find(name, info, self.graph.frame);
         let (previous, current) =
