@@ -73,7 +73,7 @@ fn a_terrain_survives_each_refused_bind() {
 
 #[test]
 fn a_terrain_survives_refused_allocations() {
-    on_device(|h| refuse(h, Site::Allocate, 4));
+    on_device(|h| refuse(h, Site::Allocate, 3));
 }
 
 #[test]
