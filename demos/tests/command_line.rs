@@ -291,7 +291,7 @@ fn a_lost_device_is_recovered_from_or_ends_the_run_as_the_policy_says() {
     for (losses, policy, says) in [
         ("1,1,1,1", "recover", "lost during vkQueueSubmit2"),
         ("5", "stop", "last finished"),
-        ("5", "stop", "EdgeBlend"),
+        ("5", "stop", "ToneMap"),
         ("5", "ignore", "there is no picture"),
     ] {
         let folder = at(&format!("{policy}{losses}"));
