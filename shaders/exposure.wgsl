@@ -1,6 +1,6 @@
 // Auto exposure: how bright the picture is, and what it is multiplied by for it.
 //
-// A histogram of the logarithm of brightness over a quarter of the pixels; its mean between two percentiles, so that
+// A histogram of the logarithm of brightness over one pixel in sixteen; its mean between two percentiles, so that
 // neither deep shade nor the sun decides; and a step from the last frame's exposure towards the one that is wished.
 //!include lib/frame.wgsl
 //!include lib/exposure.wgsl
@@ -40,7 +40,7 @@ var<workgroup> group_bins: array<atomic<u32>, 128>;
 fn exposure_histogram(
     @builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_index) index: u32,
 ) {
-    let pixel = id.xy * 2u;
+    let pixel = id.xy * 4u;
     if all(vec2<f32>(pixel) < frames[pc.frame_index].resolution) {
         let light = textureLoad(source, vec2<i32>(pixel), 0).rgb;
         let brightness = log2(max(dot(light, vec3(0.2126, 0.7152, 0.0722)), 1e-9));

@@ -111,15 +111,15 @@ fn temporal_fragment(@builtin(position) position: vec4<f32>) -> @location(0) vec
     mean /= 9.0;
     let reach = SPREAD * sqrt(max(squares / 9.0 - mean * mean, vec3(0.0)));
     // Never beyond what there is: a sharp lookup swings over at edges, and would do so again in every frame.
-    let low = max(mean - reach, least);
-    let high = min(mean + reach, most);
-    // Towards the middle until it is inside.
-    let middle = 0.5 * (low + high);
-    let beyond = squeeze(past.rgb) - middle;
-    let share = abs(beyond) / (0.5 * (high - low) + 1e-5);
-    let believed = middle + beyond / max(max(share.x, share.y), max(share.z, 1.0));
+    let low = min(max(mean - reach, least), current);
+    let high = max(min(mean + reach, most), current);
+    // Towards this frame's colour until it is inside: a mixture of the two and no third.
+    let beyond = squeeze(past.rgb) - current;
+    let room = select(current - low, high - current, beyond > vec3(0.0));
+    let inside = clamp(room / max(abs(beyond), vec3(1e-6)), vec3(0.0), vec3(1.0));
+    let believed = current + beyond * min(min(inside.x, inside.y), inside.z);
     // What moves far is drawn out by being looked up again and again: it has fewer frames in it.
-    let most_frames = max(MOST_FRAMES / (1.0 + 0.25 * length(before - position.xy)), 2.0);
+    let most_frames = max(MOST_FRAMES / (1.0 + length(before - position.xy)), 2.0);
     let age = clamp(past.a, 1.0, most_frames - 1.0);
     let mixed = mix(believed, current, 1.0 / (age + 1.0));
     return vec4(release(mixed), age + 1.0);

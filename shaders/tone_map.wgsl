@@ -10,6 +10,8 @@ struct ToneMapPush {
     bloom: f32,
     // 1 where the next pass finds edges by the brightness in alpha.
     keeps_brightness: u32,
+    // What the mean of several frames is sharpened by.
+    sharpness: f32,
 }
 var<immediate> pc: ToneMapPush;
 
@@ -48,15 +50,31 @@ fn dither(pixel: vec2<u32>) -> f32 {
     return f32(h & 0xffffu) / 65536.0 - 0.5;
 }
 
+// Away from the mean of the four neighbours, and never beyond the darkest and brightest of the five.
+fn sharpened(pixel: vec2<i32>, own: vec3<f32>) -> vec3<f32> {
+    let last = vec2<i32>(frames[pc.frame_index].resolution) - 1;
+    let a = textureLoad(source, max(pixel - vec2(1, 0), vec2(0)), 0).rgb;
+    let b = textureLoad(source, min(pixel + vec2(1, 0), last), 0).rgb;
+    let c = textureLoad(source, max(pixel - vec2(0, 1), vec2(0)), 0).rgb;
+    let d = textureLoad(source, min(pixel + vec2(0, 1), last), 0).rgb;
+    let wished = own + pc.sharpness * (own - 0.25 * (a + b + c + d));
+    let least = min(min(min(a, b), min(c, d)), own);
+    let most = max(max(max(a, b), max(c, d)), own);
+    return clamp(wished, least, most);
+}
+
 @fragment
 fn tone_map_fragment(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
     let f = &frames[pc.frame_index];
     let pixel = vec2<u32>(position.xy);
     var light = textureLoad(source, vec2<i32>(pixel), 0).rgb;
+    if pc.sharpness > 0.0 {
+        light = sharpened(vec2<i32>(pixel), light);
+    }
     if pc.bloom > 0.0 {
         light += pc.bloom * textureSampleLevel(bloom, bilinear, position.xy / (*f).resolution, 0.0).rgb;
     }
-    light *= (*f).exposure;
+    light = light.rgb * (*f).exposure;
     if pc.auto_exposure != 0u {
         light *= exposure.exposure;
     }

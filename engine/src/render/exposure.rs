@@ -91,8 +91,8 @@ impl Exposure {
                 images: &[(8, resources.image(colour)?)],
                 ..Default::default()
             };
-            // A quarter of the pixels.
-            let [width, height] = extent.map(|side| side.div_ceil(2));
+            // One pixel in sixteen.
+            let [width, height] = extent.map(|side| side.div_ceil(4));
             encoder.dispatch(&self.count, &bindings, &push, self.count.groups([width, height, 1]));
             Ok(())
         });

@@ -223,9 +223,11 @@ impl Renderer {
         let drawn =
             Drawn { world, buffers: updated.scene, culling: &self.culling, list, ground: updated.ground };
         let (effects, view) = (self.effects(), (frames, extent));
-        let reads_depth = effects.ambient_occlusion || effects.temporal;
+        // The streamed ground is a plane: nothing on it hides anything.
+        let is_occluded = effects.ambient_occlusion && drawn.has_instances();
+        let reads_depth = is_occluded || effects.temporal;
         let depth = base.depth.declare(frame, drawn, &base.ground, view, reads_depth);
-        let occlusion = self.ambient_occlusion.declare(frame, depth.sampled, view, effects.ambient_occlusion);
+        let occlusion = self.ambient_occlusion.declare(frame, depth.sampled, view, is_occluded);
         let mut colour = base.colour(frame, extent);
         base.sky.declare(frame, &mut colour, depth, frames, extent);
         base.declare(frame, drawn, &mut colour, (depth, occlusion), view);
@@ -237,7 +239,7 @@ impl Renderer {
         let exposure =
             effects.auto_exposure.then(|| self.exposure.declare(frame, light, view, self.sequence.seconds()));
         let bloom = self.bloom.declare(frame, light, view, effects.bloom);
-        let mapped = Mapped { colour: light, bloom, exposure, keeps_brightness: !effects.temporal };
+        let mapped = Mapped { colour: light, bloom, exposure, is_mean: effects.temporal };
         if extent == shown.desc().extent {
             self.display(frame, mapped, &mut output, view);
         } else {
@@ -259,7 +261,7 @@ impl Renderer {
         output: &mut ImageHandle,
         (frames, extent): (&'f Buffer, [u32; 2]),
     ) {
-        if !mapped.keeps_brightness {
+        if mapped.is_mean {
             return self.tone_map.declare(frame, mapped, output, frames, extent);
         }
         let mut display = frame.image("Display", ImageInfo::new_2d(OUTPUT_FORMAT, extent));

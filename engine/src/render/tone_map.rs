@@ -20,11 +20,15 @@ gpu_struct! {
         pub bloom: f32,
         /// 1 where the next pass finds edges by the brightness in alpha.
         pub keeps_brightness: u32,
+        /// What the mean of several frames is sharpened by.
+        pub sharpness: f32,
     }
 }
 
 /// How much of the bloom is added to the picture.
 const BLOOM: f32 = 0.4;
+/// How much of its difference to its neighbours is added to a pixel that is the mean of several frames.
+const SHARPNESS: f32 = 0.6;
 
 /// What is mapped.
 #[derive(Debug, Clone, Copy)]
@@ -35,8 +39,8 @@ pub(super) struct Mapped {
     pub(super) bloom: ImageHandle,
     /// The exposure that light asks for, where it counts.
     pub(super) exposure: Option<BufferHandle>,
-    /// Whether the next pass wants the brightness in alpha.
-    pub(super) keeps_brightness: bool,
+    /// Whether it is the mean of several frames. If not, the next pass wants the brightness in alpha.
+    pub(super) is_mean: bool,
 }
 
 #[derive(Debug)]
@@ -65,7 +69,7 @@ impl ToneMap {
         extent: [u32; 2],
     ) {
         let frame_index = frame.place() as u32;
-        let Mapped { colour, bloom, exposure, keeps_brightness } = mapped;
+        let Mapped { colour, bloom, exposure, is_mean } = mapped;
         let reads = ShaderStages::FRAGMENT;
         let mut pass = frame
             .pass("ToneMap", Queue::Graphics)
@@ -93,7 +97,8 @@ impl ToneMap {
                 frame_index,
                 auto_exposure: exposed.is_some().into(),
                 bloom: if bloom.is_some() { BLOOM } else { 0.0 },
-                keeps_brightness: keeps_brightness.into(),
+                keeps_brightness: (!is_mean).into(),
+                sharpness: if is_mean { SHARPNESS } else { 0.0 },
             };
             self.screen.draw(encoder, (view, extent), &bindings, &push);
             Ok(())

@@ -58,6 +58,11 @@ impl PassTimer {
 
     /// Opens a labelled, timed pass with a breadcrumb ([`CommandEncoder::begin_pass`]).
     pub fn begin(&mut self, encoder: &mut CommandEncoder, name: &'static str) {
+        if self.names.is_empty() && std::mem::take(&mut self.stale) {
+            // SAFETY: nothing of this frame is recorded yet, and whatever was submitted of the one that was given up is done
+            // (the caller waited for its timeline).
+            unsafe { self.device.raw.reset_query_pool(self.pool, 0, MAX_PASSES as u32 * 2) };
+        }
         encoder.begin_pass(name);
         if self.valid_bits > 0 && self.names.len() < MAX_PASSES {
             encoder.write_timestamp(self.pool, self.names.len() as u32 * 2);
@@ -91,10 +96,6 @@ impl PassTimer {
     /// When the device is lost.
     pub fn take(&mut self) -> Result<Vec<(&'static str, f64)>> {
         self.device.alive("vkGetQueryPoolResults")?;
-        if std::mem::take(&mut self.stale) {
-            // SAFETY: whatever was submitted of that frame is done (the caller waited for its timeline).
-            unsafe { self.device.raw.reset_query_pool(self.pool, 0, MAX_PASSES as u32 * 2) };
-        }
         if self.names.is_empty() {
             return Ok(Vec::new());
         }
