@@ -292,7 +292,7 @@ fn a_lost_device_is_recovered_from_or_ends_the_run_as_the_policy_says() {
     assert!(output.status.success() && said(&output).contains("with a lower load"), "{}", said(&output));
     for (losses, policy, says) in [
         ("1,1,1,1", "recover", "lost during vkQueueSubmit2"),
-        ("5", "stop", "last finished"),
+        ("5", "stop", "finished"),
         ("5", "stop", "EdgeBlend"),
         ("5", "ignore", "there is no picture"),
     ] {
