@@ -74,7 +74,7 @@ fn tone_map_fragment(@builtin(position) position: vec4<f32>) -> @location(0) vec
     if pc.bloom > 0.0 {
         light += pc.bloom * textureSampleLevel(bloom, bilinear, position.xy / (*f).resolution, 0.0).rgb;
     }
-    light = light.rgb * (*f).exposure;
+    light *= (*f).exposure;
     if pc.auto_exposure != 0u {
         light *= exposure.exposure;
     }
