@@ -34,6 +34,7 @@ impl From<graph::Error> for Error {
     fn from(error: graph::Error) -> Self {
         match error {
             graph::Error::Vulkan(error) => Self::Vulkan(error),
+            graph::Error::Half { source, .. } => Self::Vulkan(*source),
             other => Self::Graph(other),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::engine::{Engine, FrameReport, PresentTarget};
 use crate::error::{Error, Result};
-use crate::graph::{Access, Done, Frame, ImageHandle, Queue};
+use crate::graph::{self, Access, Done, Frame, ImageHandle, Queue};
 use crate::pressure::{Parts, Pressure};
 use crate::render::{FrameTarget, Quality, Renderer, Updated, View, World};
 use crate::sparse::{Flushed, SparseMemory};
@@ -65,7 +65,7 @@ impl Engine {
         }
         let drawing = loop {
             let error = match self.draw(&flushed, view, extent, present.as_mut()) {
-                Ok(submitted) => break Ok(submitted?),
+                Ok(submitted) => break Ok(submitted),
                 Err(error) => error,
             };
             if !self.give_up_for(&error, extent)? {
@@ -73,13 +73,17 @@ impl Engine {
             }
         };
         let (done, drawn) = match drawing {
-            Ok(done) => (done, Ok(())),
+            Ok(Ok(done)) => (done.graphics, Ok(())),
+            // The updates come first: they are in flight, and must not be made again.
+            Ok(Err(graph::Error::Half { graphics, source, .. })) if source.loss().is_none() => {
+                (graphics, Err((*source).into()))
+            }
+            Ok(Err(error)) => return Err(error.into()),
             Err(error) if error.device_loss().is_some() => return Err(error),
             // The scene's update is submitted even when the frame cannot be drawn, so that the buffers stay what the host
             // thinks they are.
-            Err(error) => (self.update_only(&flushed)?, Err(error)),
+            Err(error) => (self.update_only(&flushed)?.graphics, Err(error)),
         };
-        let done = done.graphics;
         self.scene.submitted();
         if let Some(ground) = &mut self.ground {
             ground.image_mut().submitted();
@@ -95,7 +99,7 @@ impl Engine {
         view: &View,
         extent: [u32; 2],
         present: Option<&mut PresentTarget<'_>>,
-    ) -> Result<Result<Done>> {
+    ) -> Result<graph::Result<Done>> {
         let Self { graph, renderer, scene, ground, uploads, sparse, frame, .. } = self;
         let world = World { scene, ground: ground.as_ref() };
         let target = FrameTarget { extent, frame: *frame, place: graph.place() };
@@ -108,7 +112,7 @@ impl Engine {
             declare_present(&mut frame, (output, extent), present);
         }
         let recorded = frame.compile()?.record()?;
-        Ok(recorded.submit(&[], sync).map_err(Error::from))
+        Ok(recorded.submit(&[], sync))
     }
 
     /// A frame that draws nothing.

@@ -17,6 +17,8 @@ use super::residency::{EvictionPlan, Resident, ResidentId, Residents, Use};
 
 /// Steps that are remembered.
 const REMEMBERED: usize = 256;
+/// Frames after which what was released is counted as used again, if it is: longer than any number of frames in flight.
+const GOING_FRAMES: u64 = 8;
 
 /// How memory is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +60,8 @@ pub struct ResidencyManager {
     ladder: Ladder,
     steps: VecDeque<Step>,
     peak: u64,
+    /// Frame and bytes of what was released lately: its owners drop it, and memory comes back some frames later.
+    going: VecDeque<(u64, u64)>,
 }
 
 impl std::fmt::Debug for ResidencyManager {
@@ -82,6 +86,7 @@ impl ResidencyManager {
             residents: Residents::new(),
             ladder: Ladder::new(knobs.ladder),
             steps: VecDeque::new(),
+            going: VecDeque::new(),
         }
     }
 
@@ -118,11 +123,17 @@ impl ResidencyManager {
         if !self.knobs.degrade {
             return Tick { released: self.residents.release(completed), ..Default::default() };
         }
+        self.going.retain(|(released, _)| released + GOING_FRAMES > frame);
         let idle_before = frame.saturating_sub(self.knobs.keep_frames);
-        let plan = self.residents.plan(self.state().over(), idle_before);
+        let plan = self.residents.plan(self.state().over().saturating_sub(self.going_bytes()), idle_before);
         let step = self.ladder.update(frame, self.load());
         step.iter().for_each(|step| self.remember(step));
-        Tick { plan, released: self.residents.release(completed), step }
+        let released = self.residents.release(completed);
+        let bytes = released.iter().map(|(_, resident)| resident.bytes).sum();
+        if bytes > 0 {
+            self.going.push_back((frame, bytes));
+        }
+        Tick { plan, released, step }
     }
 
     /// An allocation was refused although everything was trimmed. Returns what is given up for it; `None` when there is
@@ -147,7 +158,12 @@ impl ResidencyManager {
     /// What the ladder goes by: what is leaving counts as gone.
     fn load(&self) -> Load {
         let state = self.state();
-        Load { usage: state.usage.saturating_sub(self.residents.bytes().leaving), target: state.target() }
+        let leaving = self.residents.bytes().leaving.saturating_add(self.going_bytes());
+        Load { usage: state.usage.saturating_sub(leaving), target: state.target() }
+    }
+
+    fn going_bytes(&self) -> u64 {
+        self.going.iter().map(|(_, bytes)| bytes).sum()
     }
 
     /// The heap that is nearest to its end.

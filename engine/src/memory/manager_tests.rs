@@ -100,3 +100,24 @@ fn a_manager_that_may_not_degrade_only_watches() {
     assert!(manager.refused(50).is_none() && manager.start(51, Duration::ZERO, 1 << 40).is_empty());
     assert_eq!(manager.state().usage, 5000);
 }
+
+#[test]
+fn what_was_released_is_not_asked_for_twice_while_its_memory_is_on_its_way() {
+    let (machine, mut manager) = machine(1000, 1000);
+    let ids: Vec<_> = (0..4).map(|i| manager.add(resident("Page", 150, i, 10))).collect();
+    let tick = manager.tick(100, Duration::ZERO, 10);
+    assert_eq!(tick.released.iter().map(|(id, _)| *id).collect::<Vec<_>>(), ids[..1], "100 too many");
+    // Dropped by its owner, and free three frames later.
+    for frame in 101..108 {
+        if frame == 103 {
+            machine.own.store(850, Ordering::Relaxed);
+        }
+        let tick = manager.tick(frame, Duration::ZERO, 10);
+        assert!(tick.released.is_empty() && tick.step.is_none(), "frame {frame}");
+    }
+    // One that its owner keeps frees nothing: after a while the next has to go.
+    machine.limit.store(900, Ordering::Relaxed);
+    let released: Vec<usize> =
+        (108..130).map(|frame| manager.tick(frame, Duration::ZERO, 10).released.len()).collect();
+    assert_eq!((released[0], released.iter().sum::<usize>()), (1, 3), "{released:?}");
+}

@@ -244,8 +244,8 @@ fn ten_thousand_small_frames_that_change_their_size_stay_flat() {
                 after_round.push((counts.live, counts.memory_bytes, engine.graph().stats().heap_bytes));
             }
         }
-        // Of four sizes one is less than half the one before, in each of two places in flight.
-        assert!(made_late <= 2 * 10, "{made_late} frames of settled sizes made something");
+        // At most one heap a settled size and place in flight.
+        assert!(made_late <= 2 * 40, "{made_late} frames of settled sizes made something");
         // Every round ends with the same size.
         assert!(after_round.windows(2).skip(1).all(|pair| pair[0] == pair[1]), "{after_round:?}");
         let stats = engine.graph().stats();

@@ -11,7 +11,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// What a pass gives when it cannot record.
 pub type PassError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What can go wrong with a frame. Nothing of it was submitted, and the graph is ready for the next.
+/// What can go wrong with a frame. Nothing of it was submitted but for [`Error::Half`], and the graph is ready for the
+/// next.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -21,6 +22,19 @@ pub enum Error {
     /// The driver.
     #[error(transparent)]
     Vulkan(#[from] vk::Error),
+    /// A submission was refused after others of the frame had been made: those are in flight, and do what their passes
+    /// say.
+    #[error("only {done} of {all} submissions of a frame were made: {source}")]
+    Half {
+        /// Submissions that were made.
+        done: usize,
+        /// Submissions of the frame.
+        all: usize,
+        /// Moment when the graphics queue is done with those.
+        graphics: vk::Point,
+        /// Why the next was refused.
+        source: Box<vk::Error>,
+    },
     /// A pass could not record.
     #[error("pass '{pass}': {source}")]
     Pass {

@@ -1,6 +1,6 @@
 //! Submitting a recorded frame: each queue's submissions in order, waits between them, states for the next frame.
 
-use super::error::Result;
+use super::error::{Error, Result};
 use super::frame::UsedFn;
 use super::frame_graph::FrameGraph;
 use super::record::{Recorded, RecordedSubmission};
@@ -76,6 +76,8 @@ impl Recorded<'_, '_> {
                         states.last = last;
                         leave_half(declaration, compiled, index, imports, states, *frame);
                         history.iter().for_each(|(name, ..)| images.forget(name));
+                        let (all, source) = (points.len(), Box::new(error));
+                        return Err(Error::Half { done: index, all, graphics: done.graphics, source });
                     }
                     return Err(error.into());
                 }
