@@ -46,6 +46,7 @@ impl Recorded<'_, '_> {
             waits_for_binds: bound.is_some(),
         };
         let mut last = states.last;
+        let mut made = 0;
         for (index, recorded) in submissions.into_iter().enumerate() {
             let (lane, commands) = match recorded {
                 RecordedSubmission::Commit(point) => {
@@ -69,19 +70,20 @@ impl Recorded<'_, '_> {
             let point = match submitted {
                 Ok(point) => point,
                 Err(error) => {
-                    // Those before are in flight and have moved resources on.
-                    if points.iter().flatten().next().is_some() {
+                    // Those before are in flight and have moved resources on. Binds have not.
+                    if made > 0 {
                         let place = (*frame % places.len() as u64) as usize;
                         places[place].lanes.iter_mut().flatten().for_each(|lane| lane.timer.discard());
                         states.last = last;
                         leave_half(declaration, compiled, index, imports, states, *frame);
                         history.iter().for_each(|(name, ..)| images.forget(name));
                         let (all, source) = (points.len(), Box::new(error));
-                        return Err(Error::Half { done: index, all, graphics: done.graphics, source });
+                        return Err(Error::Half { done: made, all, graphics: done.graphics, source });
                     }
                     return Err(error.into());
                 }
             };
+            made += 1;
             points[index] = Some(point);
             tell_used(declaration, compiled, submission, &used, point);
             last[submission.queue as usize] = Some(point);
