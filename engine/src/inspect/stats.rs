@@ -177,6 +177,6 @@ pub struct Stats {
     pub objects: ObjectStats,
     /// Errors and validation warnings.
     pub validation_messages: u64,
-    /// Reports of the page-table checker: not there yet.
+    /// Reports of the page-table checker; `null` where it is off.
     pub checker_messages: Option<u64>,
 }
