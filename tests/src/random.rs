@@ -1,22 +1,20 @@
 //! Numbers that look random and come again with their seed.
 
-/// A small generator (SplitMix64). Tests print the seed that they start from.
+use vasa::graph::pack::Numbers;
+
+/// A small generator: the engine's [`Numbers`]. Tests print the seed that they start from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Random(u64);
+pub struct Random(Numbers);
 
 impl Random {
     /// Numbers that differ from those of every other seed.
     pub fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(Numbers::new(seed))
     }
 
     /// Any number.
     pub fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.any()
     }
 
     /// A number below `limit` (0 for a limit of 0).

@@ -82,6 +82,8 @@ const KEPT: usize = 4;
 #[derive(Debug, Default)]
 pub struct Compiler {
     kept: Vec<Kept>,
+    /// Index of the frame compiled or found last; `None` after a mistake.
+    latest: Option<usize>,
     scratch: Scratch,
     stats: CompileStats,
     clock: u64,
@@ -130,18 +132,20 @@ impl Compiler {
     /// The first mistake of the declaration; see [`GraphError`]. Nothing is kept of it.
     pub fn compile(&mut self, declaration: &Declaration, options: &Options) -> Result<&Compiled, GraphError> {
         self.clock += 1;
+        self.latest = None;
         let hash = key::hash(declaration, options);
         if let Some(at) = self.kept.iter().position(|kept| kept.key.is(hash, declaration, options)) {
             self.stats.hits += 1;
             self.kept[at].used = self.clock;
+            self.latest = Some(at);
             return Ok(&self.kept[at].compiled);
         }
         self.stats.compiles += 1;
         if self.kept.len() < KEPT {
             self.kept.push(Kept::default());
         }
-        let oldest = self.kept.iter_mut().min_by_key(|kept| kept.used);
-        let Some(kept) = oldest else {
+        let oldest = self.kept.iter_mut().enumerate().min_by_key(|(_, kept)| kept.used);
+        let Some((at, kept)) = oldest else {
             return Err(GraphError::Broken { what: String::from("nothing can be kept") });
         };
         kept.key.forget();
@@ -149,7 +153,13 @@ impl Compiler {
         self.scratch.compile(declaration, options, &mut kept.compiled)?;
         kept.key.set(hash, declaration, options);
         kept.used = self.clock;
+        self.latest = Some(at);
         Ok(&kept.compiled)
+    }
+
+    /// The frame that was compiled or found last, without looking it up again; `None` if that was a mistake.
+    pub fn latest(&self) -> Option<&Compiled> {
+        self.kept.get(self.latest?).map(|kept| &kept.compiled)
     }
 }
 

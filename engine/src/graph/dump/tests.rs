@@ -312,27 +312,3 @@ fn a_frame_of_another_declaration_is_no_panic() {
     lifetime_chart_svg(&nothing.0, &nothing.1);
     assert!(dot(&nothing.0, &nothing.1).starts_with("digraph"));
 }
-
-/// Charts of the recorded frames as files, to look at.
-#[test]
-#[ignore = "writes files: VASA_CHARTS names the folder"]
-fn write_charts() {
-    let Some(folder) = std::env::var_os("VASA_CHARTS").map(std::path::PathBuf::from) else { return };
-    for frame in recorded::FRAMES {
-        let declaration = frame.declaration().unwrap();
-        let compiled = compile(&declaration);
-        std::fs::write(
-            folder.join(format!("{}.svg", frame.name)),
-            lifetime_chart_svg(&declaration, &compiled),
-        )
-        .unwrap();
-        std::fs::write(folder.join(format!("{}.dot", frame.name)), dot(&declaration, &compiled)).unwrap();
-        for heap in 0..compiled.heaps.len() as u32 {
-            let place = peak_place(&declaration, &compiled, heap).unwrap();
-            let map = occupancy_map(&declaration, &compiled, heap, place).unwrap();
-            let mut text = format!("P6 {} {} 255\n", map.width, map.height).into_bytes();
-            text.extend(map.pixels.chunks_exact(4).flat_map(|pixel| &pixel[..3]));
-            std::fs::write(folder.join(format!("{}-{heap}.ppm", frame.name)), text).unwrap();
-        }
-    }
-}

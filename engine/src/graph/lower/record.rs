@@ -55,11 +55,11 @@ type Parts = (
 
 fn record(graph: &mut FrameGraph, attached: Attached<'_>) -> Result<Parts> {
     let Attached { mut work, names, imports, history, .. } = attached;
-    let (place, options) = (graph.place(), graph.compile_options());
+    let place = graph.place();
     let FrameGraph {
         device, compiler, declaration, places, history: images, batch, frame, stats, bound, ..
     } = graph;
-    let compiled = compiler.compile(declaration, &options)?;
+    let Some(compiled) = compiler.latest() else { return Err(not_compiled().into()) };
     *stats = GraphStats::of(compiled);
     let place = &mut places[place];
     place.transients.prepare(device, declaration, compiled, *frame)?;
@@ -199,4 +199,9 @@ fn refuse_exclusive(
     let Some((id, ..)) = imports.iter().find(is_wrong) else { return Ok(()) };
     let name = declaration.resources.get(id.0 as usize).map_or("?", |resource| &resource.name);
     Err(crate::graph::GraphError::Exclusive { resource: name.into() }.into())
+}
+
+/// A frame is only recorded and submitted by what compiling it gave.
+pub(super) fn not_compiled() -> crate::graph::GraphError {
+    crate::graph::GraphError::Broken { what: "it was not compiled before it was recorded".into() }
 }

@@ -3,7 +3,7 @@
 use super::error::{Error, Result};
 use super::frame::UsedFn;
 use super::frame_graph::FrameGraph;
-use super::record::{Recorded, RecordedSubmission};
+use super::record::{Recorded, RecordedSubmission, not_compiled};
 use super::states::{ImportKey, States};
 use crate::graph::{
     Barrier, Compiled, Declaration, ImportState, LeftState, Origin, Queue, ResourceId, Submission,
@@ -32,11 +32,10 @@ impl Recorded<'_, '_> {
     /// When the device is lost, or the driver refuses a submission: those before it are in flight then.
     pub fn submit(self, waits: &[Point], present: PresentSync) -> Result<Done> {
         let Recorded { graph, submissions, imports, history, swapchain, used } = self;
-        let options = graph.compile_options();
         let FrameGraph {
             device, compiler, declaration, states, history: images, frame, bound, places, ..
         } = graph;
-        let compiled = compiler.compile(declaration, &options)?;
+        let Some(compiled) = compiler.latest() else { return Err(not_compiled().into()) };
         let presenting = presenting(compiled, declaration, swapchain);
         let mut points: Vec<Option<Point>> = vec![None; submissions.len()];
         let mut present = Some(present);

@@ -1,7 +1,7 @@
 //! Numbers that look random and are the same on every machine.
 
 /// A sequence of numbers that a seed decides: splitmix64.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbers(u64);
 
 impl Numbers {

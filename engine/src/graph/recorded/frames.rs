@@ -1,4 +1,4 @@
-//! Five frames to measure on, without a GPU.
+//! Frames to measure on, without a GPU: captured from the demos, and written after large renderers.
 
 use super::{Declaration, RecordedError, read};
 
@@ -22,7 +22,21 @@ impl RecordedFrame {
     }
 }
 
-/// Frames as large renderers declare them. Sizes and alignments are those that drivers commonly ask for.
+/// Frames of the demos, by `--dump-graph`, with what their drivers asked for.
+pub const CAPTURED: &[RecordedFrame] = &[
+    RecordedFrame {
+        name: "vasa-terrain",
+        about: "the terrain demo at 1280 x 720 with all effects, recorded on an NVIDIA H200, async compute",
+        text: include_str!("vasa_terrain.json"),
+    },
+    RecordedFrame {
+        name: "vasa-residency",
+        about: "the residency demo at 1280 x 720 with all effects, recorded on lavapipe, tiles being streamed",
+        text: include_str!("vasa_residency.json"),
+    },
+];
+
+/// Frames written after large renderers. Sizes and alignments are those that drivers commonly ask for.
 pub const FRAMES: &[RecordedFrame] = &[
     RecordedFrame {
         name: "deferred",

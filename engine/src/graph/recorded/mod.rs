@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::declaration::{Declaration, Name, Pass, Queue, Resource, ResourceInfo, Subresources, Use};
 use super::handle::PassId;
 
-pub use frames::{FRAMES, RecordedFrame};
+pub use frames::{CAPTURED, FRAMES, RecordedFrame};
 
 /// What the header says the file is.
 const FORMAT: &str = "vasa-frame";
