@@ -100,6 +100,7 @@ impl BasePass {
             vertex: "base_vertex",
             fragment: Some("base_fragment"),
             colours: &[COLOUR_FORMAT],
+            blends: &[],
             depth: Some((DEPTH_FORMAT, false)),
             cull: CullModeFlags::BACK,
             samples,
@@ -199,6 +200,7 @@ impl BasePass {
             images: &images,
             sampler: Some(&self.sampler),
             storage_images: &storage_images,
+            ..Default::default()
         };
         let pipeline = if occlusion.is_some() { &self.base_occluded } else { &self.base };
         if drawn.has_instances() && encoder.bind_graphics(pipeline, &bindings, push) {

@@ -36,6 +36,7 @@ impl DepthPrePass {
             vertex: "base_vertex",
             fragment: None,
             colours: &[],
+            blends: &[],
             depth: Some((DEPTH_FORMAT, true)),
             cull: CullModeFlags::BACK,
             samples,

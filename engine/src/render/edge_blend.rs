@@ -39,6 +39,7 @@ impl EdgeBlend {
                 vertex: "edge_blend_vertex",
                 fragment: Some("edge_blend_fragment"),
                 colours: &[OUTPUT_FORMAT],
+                blends: &[],
                 depth: None,
                 cull: CullModeFlags::NONE,
                 samples: SampleCountFlags::TYPE_1,

@@ -70,6 +70,7 @@ impl GroundPlaneDraw {
             vertex: "ground_vertex",
             fragment: Some("ground_fragment"),
             colours: &[COLOUR_FORMAT],
+            blends: &[],
             depth: Some((DEPTH_FORMAT, false)),
             cull: CullModeFlags::NONE,
             samples,
@@ -78,6 +79,7 @@ impl GroundPlaneDraw {
             name: "StreamedGround.Depth",
             fragment: None,
             colours: &[],
+            blends: &[],
             depth: Some((DEPTH_FORMAT, true)),
             ..pipeline.clone()
         };

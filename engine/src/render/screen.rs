@@ -29,6 +29,7 @@ impl ScreenPass {
             vertex,
             fragment: Some(fragment),
             colours: &[format],
+            blends: &[],
             depth: None,
             cull: CullModeFlags::NONE,
             samples: SampleCountFlags::TYPE_1,

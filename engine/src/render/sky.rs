@@ -27,6 +27,7 @@ impl Sky {
             vertex: "sky_vertex",
             fragment: Some("sky_fragment"),
             colours: &[COLOUR_FORMAT],
+            blends: &[],
             depth: Some((DEPTH_FORMAT, false)),
             cull: CullModeFlags::NONE,
             samples,

@@ -330,6 +330,20 @@ impl CommandEncoder {
         }
     }
 
+    /// The same with the number of workgroups read from a buffer: three words at `offset`, a multiple of 4.
+    pub fn dispatch_indirect<P: bytemuck::Pod>(
+        &mut self,
+        pipeline: &ComputePipeline,
+        bindings: &PassBindings<'_>,
+        push: &P,
+        (groups, offset): (&Buffer, u64),
+    ) {
+        if self.bind(vk::PipelineBindPoint::COMPUTE, pipeline.raw(), bindings, push) {
+            // SAFETY: recording; pipeline and sets were just bound; the buffer is alive and made for indirect use.
+            unsafe { self.device().cmd_dispatch_indirect(self.raw, groups.raw(), offset) };
+        }
+    }
+
     /// Returns whether everything is bound; otherwise the error waits for `finish`.
     pub(super) fn bind<P: bytemuck::Pod>(
         &mut self,

@@ -91,6 +91,52 @@ impl CommandEncoder {
         }
     }
 
+    /// Copies boxes of one image to other places of another, texel for texel: source box and first texel, mip and layer of
+    /// the destination. Between an image of blocks and one of integers a texel stands for a block.
+    pub fn copy_regions_to(
+        &mut self,
+        source: (&Image, vk::ImageLayout),
+        destination: (&Image, vk::ImageLayout),
+        copies: &[(ImageRegion, ImageRegion)],
+    ) {
+        let (from, to) = (source.0.desc().aspect(), destination.0.desc().aspect());
+        let region = |(a, b): &(ImageRegion, ImageRegion)| {
+            vk::ImageCopy::default()
+                .src_subresource(a.layers(from))
+                .src_offset(a.origin())
+                .dst_subresource(b.layers(to))
+                .dst_offset(b.origin())
+                .extent(a.size())
+        };
+        let regions: Vec<_> = copies.iter().map(region).collect();
+        if !regions.is_empty() {
+            // SAFETY: recording; both images are alive; the array is a local that outlives the call.
+            unsafe {
+                self.device().cmd_copy_image(
+                    self.raw(),
+                    source.0.raw(),
+                    source.1,
+                    destination.0.raw(),
+                    destination.1,
+                    &regions,
+                );
+            }
+        }
+    }
+
+    /// Fills all of a colour image that is in the layout `TRANSFER_DST_OPTIMAL` with one value of four words: floats of
+    /// float formats as bits, integers as they are.
+    pub fn clear_image(&mut self, image: &Image, words: [u32; 4]) {
+        let range = vk::ImageSubresourceRange::default()
+            .aspect_mask(vk::ImageAspectFlags::COLOR)
+            .level_count(image.desc().mips)
+            .layer_count(image.desc().layers);
+        let colour = vk::ClearColorValue { uint32: words };
+        let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
+        // SAFETY: recording; the image is alive; the range covers exactly its subresources.
+        unsafe { self.device().cmd_clear_color_image(self.raw(), image.raw(), layout, &colour, &[range]) };
+    }
+
     /// Copies boxes of one image to the same places of another of the same description, both in the layout given.
     pub fn copy_regions(
         &mut self,

@@ -55,6 +55,10 @@ pub fn feature_chain(
         sampler_anisotropy: supported.sampler_anisotropy,
         texture_compression_bc: supported.texture_compression_bc,
         fragment_stores_and_atomics: supported.fragment_stores_and_atomics,
+        // Targets of one rendering with write masks of their own.
+        independent_blend: supported.independent_blend,
+        // Images of two 32-bit integers a texel: blocks of 8 bytes.
+        shader_storage_image_extended_formats: supported.shader_storage_image_extended_formats,
         depth_clamp: supported.depth_clamp,
         robust_buffer_access: if cfg!(debug_assertions) { supported.robust_buffer_access } else { vk::FALSE },
         sparse_binding: supported.sparse_binding,

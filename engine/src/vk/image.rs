@@ -43,6 +43,9 @@ pub struct ImageDesc {
     pub samples: vk::SampleCountFlags,
     /// How it is used.
     pub usage: vk::ImageUsageFlags,
+    /// A block-compressed image whose blocks shaders may write, through views of an integer format
+    /// ([`ImageView::of_blocks`](super::ImageView::of_blocks)).
+    pub block_views: bool,
 }
 
 impl ImageDesc {
@@ -57,6 +60,7 @@ impl ImageDesc {
             mips: 1,
             samples: vk::SampleCountFlags::TYPE_1,
             usage,
+            block_views: false,
         }
     }
 
@@ -113,6 +117,22 @@ impl ImageDesc {
             .array_layers(self.layers)
             .samples(self.samples)
             .usage(self.usage)
+            .flags(self.flags())
+    }
+
+    fn flags(&self) -> vk::ImageCreateFlags {
+        if !self.block_views {
+            return vk::ImageCreateFlags::empty();
+        }
+        vk::ImageCreateFlags::MUTABLE_FORMAT
+            | vk::ImageCreateFlags::BLOCK_TEXEL_VIEW_COMPATIBLE
+            | vk::ImageCreateFlags::EXTENDED_USAGE
+    }
+
+    /// Usage that a view in the image's own format has.
+    fn view_usage(&self) -> vk::ImageUsageFlags {
+        // No format of blocks can be stored to.
+        if self.block_views { self.usage & !vk::ImageUsageFlags::STORAGE } else { self.usage }
     }
 
     /// # Errors
@@ -262,7 +282,8 @@ impl Image {
     ) -> Result<Self> {
         desc.check(device, name)?;
         device.alive("vkCreateImage")?;
-        let mut info = desc.create_info().flags(flags);
+        let mut info = desc.create_info();
+        info.flags |= flags;
         // A reserved image may be written by another queue while it streams.
         let families = device.queue_plan().user_families();
         if (!flags.is_empty() || is_shared) && families.len() > 1 {
@@ -415,11 +436,15 @@ fn view(device: &Device, raw: vk::Image, desc: &ImageDesc) -> Result<vk::ImageVi
         // Copies need no view, and Vulkan has none for an image that is only copied.
         return Ok(vk::ImageView::null());
     }
-    let info = vk::ImageViewCreateInfo::default()
+    let mut usage = vk::ImageViewUsageCreateInfo::default().usage(desc.view_usage());
+    let mut info = vk::ImageViewCreateInfo::default()
         .image(raw)
         .view_type(view_type)
         .format(desc.format)
         .subresource_range(range);
+    if desc.block_views {
+        info = info.push_next(&mut usage);
+    }
     // SAFETY: the image is alive, and bound unless it is sparse; the range covers exactly its subresources.
     unsafe { device.raw.create_image_view(&info, None) }
         .map_err(|r| device.noticed(Error::of("vkCreateImageView")(r)))

@@ -6,6 +6,9 @@
 //! | 8 to 11 | sampled images |
 //! | 12 | sampler |
 //! | 13, 14 | storage images |
+//! | 15 to 20 | more sampled images |
+//! | 21 | second sampler |
+//! | 22, 23 | more storage images |
 //!
 //! Why beside the bindless table: synchronisation validation takes every element of an array binding for used, so
 //! passes that reached their buffers and targets through the table could not be checked; and drivers that run
@@ -21,6 +24,7 @@ use super::buffer::Buffer;
 use super::device::Device;
 use super::error::{Error, Result};
 use super::image::Image;
+use super::image_view::ImageView;
 use super::sampler::Sampler;
 
 /// Number of storage buffer bindings, from 0.
@@ -31,6 +35,16 @@ pub const PASS_IMAGES: u32 = 4;
 pub const PASS_SAMPLER: u32 = PASS_BUFFERS + PASS_IMAGES;
 /// Number of storage image bindings, after the sampler.
 pub const PASS_STORAGE_IMAGES: u32 = 2;
+/// First of the further sampled image bindings.
+pub const PASS_FIRST_MORE_IMAGE: u32 = PASS_SAMPLER + PASS_STORAGE_IMAGES + 1;
+/// Number of further sampled image bindings.
+pub const PASS_MORE_IMAGES: u32 = 6;
+/// Binding of the second sampler.
+pub const PASS_SECOND_SAMPLER: u32 = PASS_FIRST_MORE_IMAGE + PASS_MORE_IMAGES;
+/// First of the further storage image bindings.
+pub const PASS_FIRST_MORE_STORAGE: u32 = PASS_SECOND_SAMPLER + 1;
+/// Number of further storage image bindings.
+pub const PASS_MORE_STORAGE: u32 = 2;
 /// Sets an arena takes from one descriptor pool.
 const SETS_A_POOL: u32 = 64;
 
@@ -45,6 +59,12 @@ pub struct PassBindings<'a> {
     pub sampler: Option<&'a Sampler>,
     /// Storage images by binding, in the layout `GENERAL`.
     pub storage_images: &'a [(u32, &'a Image)],
+    /// The second sampler.
+    pub second_sampler: Option<&'a Sampler>,
+    /// Parts of images to sample by binding, in the layout `SHADER_READ_ONLY_OPTIMAL`.
+    pub views: &'a [(u32, &'a ImageView)],
+    /// Parts of images to load and store by binding, in the layout `GENERAL`.
+    pub storage_views: &'a [(u32, &'a ImageView)],
 }
 
 pub(super) fn make_layout(device: &Device) -> Result<vk::DescriptorSetLayout> {
@@ -60,7 +80,15 @@ pub(super) fn make_layout(device: &Device) -> Result<vk::DescriptorSetLayout> {
         .chain((PASS_BUFFERS..PASS_SAMPLER).map(|b| binding(b, vk::DescriptorType::SAMPLED_IMAGE)))
         .chain([binding(PASS_SAMPLER, vk::DescriptorType::SAMPLER)])
         .chain(
-            (PASS_SAMPLER + 1..=PASS_SAMPLER + PASS_STORAGE_IMAGES)
+            (PASS_SAMPLER + 1..PASS_FIRST_MORE_IMAGE).map(|b| binding(b, vk::DescriptorType::STORAGE_IMAGE)),
+        )
+        .chain(
+            (PASS_FIRST_MORE_IMAGE..PASS_SECOND_SAMPLER)
+                .map(|b| binding(b, vk::DescriptorType::SAMPLED_IMAGE)),
+        )
+        .chain([binding(PASS_SECOND_SAMPLER, vk::DescriptorType::SAMPLER)])
+        .chain(
+            (PASS_FIRST_MORE_STORAGE..PASS_FIRST_MORE_STORAGE + PASS_MORE_STORAGE)
                 .map(|b| binding(b, vk::DescriptorType::STORAGE_IMAGE)),
         )
         .collect();
@@ -147,45 +175,38 @@ impl Arena {
                 [vk::DescriptorBufferInfo { buffer: b.raw(), offset: 0, range: b.bytes().min(most) }]
             })
             .collect();
-        let images: Vec<_> = bindings
-            .images
-            .iter()
-            .map(|(_, image)| {
-                [vk::DescriptorImageInfo {
-                    sampler: vk::Sampler::null(),
-                    image_view: image.view(),
-                    image_layout: vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL,
-                }]
-            })
-            .collect();
-        let storage_images: Vec<_> = bindings
-            .storage_images
-            .iter()
-            .map(|(_, image)| {
-                [vk::DescriptorImageInfo {
-                    sampler: vk::Sampler::null(),
-                    image_view: image.view(),
-                    image_layout: vk::ImageLayout::GENERAL,
-                }]
-            })
-            .collect();
-        let samplers =
-            bindings.sampler.map(|s| [vk::DescriptorImageInfo { sampler: s.raw(), ..Default::default() }]);
+        let image = |view, image_layout| {
+            [vk::DescriptorImageInfo { sampler: vk::Sampler::null(), image_view: view, image_layout }]
+        };
+        let read = vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL;
+        let images = bindings.images.iter().map(|(binding, of)| (*binding, image(of.view(), read)));
+        let views = bindings.views.iter().map(|(binding, of)| (*binding, image(of.raw(), read)));
+        let sampled: Vec<_> = images.chain(views).collect();
+        let general = vk::ImageLayout::GENERAL;
+        let images =
+            bindings.storage_images.iter().map(|(binding, of)| (*binding, image(of.view(), general)));
+        let views = bindings.storage_views.iter().map(|(binding, of)| (*binding, image(of.raw(), general)));
+        let stored: Vec<_> = images.chain(views).collect();
+        let sampler = |of: &Sampler| [vk::DescriptorImageInfo { sampler: of.raw(), ..Default::default() }];
+        let samplers = [(PASS_SAMPLER, bindings.sampler), (PASS_SECOND_SAMPLER, bindings.second_sampler)]
+            .map(|(binding, of)| (binding, of.map(sampler)));
         let write = |binding, kind| {
             vk::WriteDescriptorSet::default().dst_set(set).dst_binding(binding).descriptor_type(kind)
         };
-        let mut writes = Vec::with_capacity(buffers.len() + images.len() + 1);
+        let mut writes = Vec::with_capacity(buffers.len() + sampled.len() + stored.len() + samplers.len());
         for ((binding, _), info) in bindings.buffers.iter().zip(&buffers) {
             writes.push(write(*binding, vk::DescriptorType::STORAGE_BUFFER).buffer_info(info));
         }
-        for ((binding, _), info) in bindings.images.iter().zip(&images) {
+        for (binding, info) in &sampled {
             writes.push(write(*binding, vk::DescriptorType::SAMPLED_IMAGE).image_info(info));
         }
-        for ((binding, _), info) in bindings.storage_images.iter().zip(&storage_images) {
+        for (binding, info) in &stored {
             writes.push(write(*binding, vk::DescriptorType::STORAGE_IMAGE).image_info(info));
         }
-        if let Some(info) = &samplers {
-            writes.push(write(PASS_SAMPLER, vk::DescriptorType::SAMPLER).image_info(info));
+        for (binding, info) in &samplers {
+            if let Some(info) = info {
+                writes.push(write(*binding, vk::DescriptorType::SAMPLER).image_info(info));
+            }
         }
         // SAFETY: the set is fresh, so nothing in flight reads it; the infos are locals; buffers, views and
         // samplers are alive, and are kept so by the retire queue while a recording that uses them is open.
@@ -196,9 +217,9 @@ impl Arena {
         let size = |ty, count| vk::DescriptorPoolSize { ty, descriptor_count: count * SETS_A_POOL };
         let sizes = [
             size(vk::DescriptorType::STORAGE_BUFFER, PASS_BUFFERS),
-            size(vk::DescriptorType::SAMPLED_IMAGE, PASS_IMAGES),
-            size(vk::DescriptorType::SAMPLER, 1),
-            size(vk::DescriptorType::STORAGE_IMAGE, PASS_STORAGE_IMAGES),
+            size(vk::DescriptorType::SAMPLED_IMAGE, PASS_IMAGES + PASS_MORE_IMAGES),
+            size(vk::DescriptorType::SAMPLER, 2),
+            size(vk::DescriptorType::STORAGE_IMAGE, PASS_STORAGE_IMAGES + PASS_MORE_STORAGE),
         ];
         let info = vk::DescriptorPoolCreateInfo::default().max_sets(SETS_A_POOL).pool_sizes(&sizes);
         // SAFETY: the array is a local that outlives the call.

@@ -213,12 +213,40 @@ pub struct GraphicsDesc<'a> {
     pub fragment: Option<&'a str>,
     /// Formats of the colour targets.
     pub colours: &'a [vk::Format],
+    /// How colours meet what the targets hold, one a target; all others are replaced.
+    pub blends: &'a [Blend],
     /// Depth target and whether it is written; the test is greater-or-equal (reversed depth).
     pub depth: Option<(vk::Format, bool)>,
     /// Faces to cull; front faces are counter-clockwise.
     pub cull: vk::CullModeFlags,
     /// Samples a pixel.
     pub samples: vk::SampleCountFlags,
+}
+
+/// How the colour of a draw meets what its target holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blend {
+    /// Premultiplied *over*: colour + (1 - alpha) x target, the target's alpha x (1 - alpha). Otherwise replaced.
+    pub is_over: bool,
+    /// Channels that are written.
+    pub mask: vk::ColorComponentFlags,
+}
+
+impl Blend {
+    /// All channels are replaced.
+    pub const REPLACE: Self = Self { is_over: false, mask: vk::ColorComponentFlags::RGBA };
+
+    fn state(self) -> vk::PipelineColorBlendAttachmentState {
+        vk::PipelineColorBlendAttachmentState::default()
+            .blend_enable(self.is_over)
+            .src_color_blend_factor(vk::BlendFactor::ONE)
+            .dst_color_blend_factor(vk::BlendFactor::ONE_MINUS_SRC_ALPHA)
+            .color_blend_op(vk::BlendOp::ADD)
+            .src_alpha_blend_factor(vk::BlendFactor::ZERO)
+            .dst_alpha_blend_factor(vk::BlendFactor::ONE_MINUS_SRC_ALPHA)
+            .alpha_blend_op(vk::BlendOp::ADD)
+            .color_write_mask(self.mask)
+    }
 }
 
 impl GraphicsPipeline {
@@ -276,13 +304,8 @@ pub(super) fn compile_graphics(device: &Device, desc: &GraphicsDesc<'_>) -> Resu
         .depth_test_enable(desc.depth.is_some())
         .depth_write_enable(desc.depth.is_some_and(|(_, write)| write))
         .depth_compare_op(vk::CompareOp::GREATER_OR_EQUAL);
-    let attachments: Vec<_> = desc
-        .colours
-        .iter()
-        .map(|_| {
-            vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA)
-        })
-        .collect();
+    let blends = desc.blends.iter().copied().chain(std::iter::repeat(Blend::REPLACE));
+    let attachments: Vec<_> = blends.take(desc.colours.len()).map(Blend::state).collect();
     let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&attachments);
     let dynamic = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
     let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&dynamic);

@@ -22,7 +22,7 @@ use ash::vk;
 
 use super::device::Device;
 use super::error::{Error, Result};
-use super::pipeline::{Current, GraphicsDesc, State, compile_compute, compile_graphics};
+use super::pipeline::{Blend, Current, GraphicsDesc, State, compile_compute, compile_graphics};
 use super::retire::Garbage;
 use super::shader::{self, EntryPoint, ShaderSource, build};
 
@@ -41,6 +41,7 @@ pub(super) struct GraphicsRecipe {
     vertex: String,
     fragment: Option<String>,
     colours: Vec<vk::Format>,
+    blends: Vec<Blend>,
     depth: Option<(vk::Format, bool)>,
     cull: vk::CullModeFlags,
     samples: vk::SampleCountFlags,
@@ -53,6 +54,7 @@ impl GraphicsRecipe {
             vertex: desc.vertex.into(),
             fragment: desc.fragment.map(Into::into),
             colours: desc.colours.to_vec(),
+            blends: desc.blends.to_vec(),
             depth: desc.depth,
             cull: desc.cull,
             samples: desc.samples,
@@ -66,6 +68,7 @@ impl GraphicsRecipe {
             vertex: &self.vertex,
             fragment: self.fragment.as_deref(),
             colours: &self.colours,
+            blends: &self.blends,
             depth: self.depth,
             cull: self.cull,
             samples: self.samples,

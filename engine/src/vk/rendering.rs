@@ -169,6 +169,27 @@ impl CommandEncoder {
         }
     }
 
+    /// Draws into a part of the targets from now on: corner and size in pixels.
+    pub fn set_viewport(&mut self, [x, y]: [u32; 2], [width, height]: [u32; 2]) {
+        let viewport = vk::Viewport {
+            x: x as f32,
+            y: y as f32,
+            width: width as f32,
+            height: height as f32,
+            min_depth: 0.0,
+            max_depth: 1.0,
+        };
+        let scissor = vk::Rect2D {
+            offset: vk::Offset2D { x: x as i32, y: y as i32 },
+            extent: vk::Extent2D { width, height },
+        };
+        // SAFETY: recording; both arrays are locals.
+        unsafe {
+            self.device().cmd_set_viewport(self.raw, 0, &[viewport]);
+            self.device().cmd_set_scissor(self.raw, 0, &[scissor]);
+        }
+    }
+
     /// Ends drawing into the targets.
     pub fn end_rendering(&mut self) {
         // SAFETY: recording; callers pair the calls.
@@ -191,6 +212,24 @@ impl CommandEncoder {
     pub fn bind_indices(&mut self, buffer: &Buffer) {
         // SAFETY: recording; the buffer is alive and was made for index use.
         unsafe { self.device().cmd_bind_index_buffer(self.raw, buffer.raw(), 0, vk::IndexType::UINT32) };
+    }
+
+    /// Binds 16-bit indices from the start of a buffer.
+    pub fn bind_short_indices(&mut self, buffer: &Buffer) {
+        // SAFETY: recording; the buffer is alive and was made for index use.
+        unsafe { self.device().cmd_bind_index_buffer(self.raw, buffer.raw(), 0, vk::IndexType::UINT16) };
+    }
+
+    /// Draws instances of indexed vertices. `first` is the first index and the first instance.
+    pub fn draw_indexed(&mut self, indices: u32, instances: u32, first: (u32, u32)) {
+        // SAFETY: recording inside a rendering with pipeline and indices bound.
+        unsafe { self.device().cmd_draw_indexed(self.raw, indices, instances, first.0, 0, first.1) };
+    }
+
+    /// Draws vertices without indices, from an instance on.
+    pub fn draw_from(&mut self, vertices: u32, instances: u32, first: (u32, u32)) {
+        // SAFETY: recording inside a rendering with a pipeline bound.
+        unsafe { self.device().cmd_draw(self.raw, vertices, instances, first.0, first.1) };
     }
 
     /// Draws vertices without indices.

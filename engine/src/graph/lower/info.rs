@@ -39,6 +39,7 @@ impl ImageInfo {
             mips: self.mips,
             samples: SampleCountFlags::from_raw(self.samples),
             usage: ImageUsageFlags::from_raw(self.usage),
+            block_views: false,
         }
     }
 }
