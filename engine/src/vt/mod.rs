@@ -21,12 +21,14 @@
 pub mod address;
 pub mod feedback;
 pub mod grid;
+mod options;
 pub mod page_table;
 pub mod planner;
 pub mod pool;
 
 pub use address::PageAddress;
 pub use grid::Grid;
+pub use options::{Borders, Filter, Options};
 pub use page_table::{Entry, EntryFormat, TableQuad, TableUpdate};
 pub use planner::{
     Availability, Budget, Cause, FrameCounters, FramePlan, Knobs, PageReason, PageRequest, PageWork,
