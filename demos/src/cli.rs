@@ -114,6 +114,17 @@ pub struct TerrainArgs {
     /// Height map to draw: GeoTIFF, TIFF or PNG [default: the elevation data in assets/]
     #[arg(long, value_name = "FILE")]
     pub dem: Option<PathBuf>,
+    /// Evaluate the ground's materials in every pixel of every frame, without virtual textures, to compare
+    #[arg(long, conflicts_with_all = ["vt_report", "capture_vt"])]
+    pub direct: bool,
+    /// Write what the virtual textures hold and why into a folder, at the end: page tables and atlases as pictures, curves of
+    /// residency, pools, usage and the history of pages as text and JSON
+    #[arg(long, value_name = "DIR")]
+    pub vt_report: Option<PathBuf>,
+    /// Settings under which every frame makes pages, one pass after the other, so that a capture of any frame shows all
+    /// passes of the virtual textures
+    #[arg(long)]
+    pub capture_vt: bool,
     /// Fly so that buffers grow from the first frame to the last: from far above down to the ground
     #[arg(long)]
     pub grow: bool,

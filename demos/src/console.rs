@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use vasa::Engine;
 use vasa::inspect::Stats;
-use vasa::sparse::Checker;
 use vasa::vk::Device;
+use vasa::vt::VtStats;
 
 use crate::knobs::Settings;
 use crate::pages;
@@ -13,10 +14,8 @@ use crate::pages;
 pub struct Context<'a> {
     /// The engine's numbers.
     pub stats: &'a Stats,
-    /// The device.
-    pub device: &'a Device,
-    /// The page tables of reserved memory.
-    pub checker: &'a Checker,
+    /// The engine; what is changed shows in its next frame, if there is one.
+    pub engine: &'a mut Engine,
     /// Knobs; live ones may be changed.
     pub settings: &'a mut Settings,
 }
@@ -38,7 +37,7 @@ pub const COMMANDS: &[ConsoleCommand] = &[
         name: "device",
         arguments: "",
         meaning: "the device, its queues and its quirks",
-        run: |c, _| Ok(device(c.device)),
+        run: |c, _| Ok(device(c.engine.device())),
     },
     ConsoleCommand {
         name: "graph",
@@ -63,13 +62,13 @@ pub const COMMANDS: &[ConsoleCommand] = &[
         name: "messages",
         arguments: "",
         meaning: "what validation said",
-        run: |c, _| Ok(messages(c.device)),
+        run: |c, _| Ok(messages(c.engine.device())),
     },
     ConsoleCommand {
         name: "pages",
         arguments: "",
         meaning: "page tables and chunks of reserved memory",
-        run: |c, _| Ok(pages::text(c.checker)),
+        run: |c, _| Ok(pages::text(c.engine.sparse().checker())),
     },
     ConsoleCommand {
         name: "passes",
@@ -99,7 +98,29 @@ pub const COMMANDS: &[ConsoleCommand] = &[
         meaning: "reserved resources, their chunks and binds",
         run: |c, _| Ok(sparse(c.stats)),
     },
+    ConsoleCommand {
+        name: "vt pools",
+        arguments: "",
+        meaning: "pools of pages: format, pages, what is allocated, locked and mapped, MiB",
+        run: |c, _| of_vt(c, VtStats::pools_text),
+    },
+    ConsoleCommand {
+        name: "vt tables",
+        arguments: "",
+        meaning: "page tables of virtual textures: format, size, bytes",
+        run: |c, _| of_vt(c, VtStats::tables_text),
+    },
+    ConsoleCommand {
+        name: "vt usage",
+        arguments: "",
+        meaning: "which virtual texture holds how many pages, by level",
+        run: |c, _| of_vt(c, VtStats::usage_text),
+    },
 ];
+
+fn of_vt(context: &Context<'_>, text: fn(&VtStats) -> String) -> Result<String, String> {
+    Ok(context.stats.vt.as_ref().map_or("this scene has no virtual textures".into(), text))
+}
 
 /// Finds a command by its words; gives back what follows them.
 ///
@@ -251,7 +272,7 @@ mod tests {
         assert_eq!(find(" sparse ").unwrap().0.name, "sparse");
         let (command, rest) = find("set light.exposure=2").unwrap();
         assert_eq!((command.name, rest), ("set", "light.exposure=2"));
-        for wrong in ["", "sparsely", "set", "help me", "vt pools"] {
+        for wrong in ["", "sparsely", "set", "help me", "vt", "vt pool"] {
             let error = find(wrong).err().unwrap();
             assert!(error.contains("known: device, graph, help"), "{wrong}: {error}");
         }

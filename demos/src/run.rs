@@ -217,12 +217,7 @@ impl Run {
             graph_dump::write(engine.graph_mut(), output)?;
         }
         for line in self.args.commands.clone() {
-            let mut context = console::Context {
-                stats: &stats,
-                device: &device,
-                checker: engine.sparse().checker(),
-                settings: &mut self.settings,
-            };
+            let mut context = console::Context { stats: &stats, engine, settings: &mut self.settings };
             let text = console::run(&line, &mut context).map_err(Failure::failed)?;
             println!("\n> {line}\n{text}");
         }

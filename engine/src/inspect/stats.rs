@@ -9,6 +9,7 @@ use crate::sparse::SparseStats;
 use crate::streaming::ResidencyStats;
 use crate::vk::capabilities::DeviceType;
 use crate::vk::{Device, OwnerBytes};
+use crate::vt::VtStats;
 
 /// The device.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -172,7 +173,7 @@ pub struct Stats {
     /// Volumes: not there yet.
     pub volume: Option<()>,
     /// Virtual textures: not there yet.
-    pub vt: Option<()>,
+    pub vt: Option<VtStats>,
     /// Vulkan objects.
     pub objects: ObjectStats,
     /// Errors and validation warnings.

@@ -25,6 +25,7 @@ mod options;
 pub mod page_table;
 pub mod planner;
 pub mod pool;
+pub mod stats;
 
 pub use address::PageAddress;
 pub use grid::Grid;
@@ -35,6 +36,7 @@ pub use planner::{
     Priority, Producer, Quality, TextureId,
 };
 pub use pool::{LayerFormat, PhysicalPage, PoolDesc, PoolId, PoolSize};
+pub use stats::VtStats;
 
 /// Names a space: one page-table image that several textures are placed in.
 ///
