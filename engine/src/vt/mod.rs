@@ -20,8 +20,10 @@
 
 pub mod address;
 pub mod feedback;
+pub mod feedback_twin;
 pub mod grid;
 pub mod page_table;
+pub mod passes;
 pub mod planner;
 pub mod pool;
 
