@@ -11,6 +11,7 @@ use crate::scene::terrain::{ChunkJob, ChunkVerticesPush, TerrainConstants, Terra
 use crate::vk::capabilities::DeviceType;
 use crate::vk::layout::{GpuStruct, StructLayout, check_layouts};
 use crate::vt::passes::{BuildHashTableArgs, FeedbackPush};
+use crate::vt::tables::{PageTablePush, PageTableQuad};
 
 #[test]
 fn layouts_of_the_frame_agree_with_wgsl() {
@@ -42,6 +43,8 @@ const SHARED: &[StructLayout] = &[
     MoveWordsPush::LAYOUT,
     FeedbackPush::LAYOUT,
     BuildHashTableArgs::LAYOUT,
+    PageTablePush::LAYOUT,
+    PageTableQuad::LAYOUT,
 ];
 
 /// Names of the structs inside `gpu_struct!` in all sources below a folder, tests left out.

@@ -26,6 +26,7 @@ pub mod page_table;
 pub mod passes;
 pub mod planner;
 pub mod pool;
+pub mod tables;
 
 pub use address::PageAddress;
 pub use grid::Grid;

@@ -39,3 +39,4 @@ mod stress;
 mod terrain;
 mod trace;
 mod vt_feedback;
+mod vt_tables;
