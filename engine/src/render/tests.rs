@@ -10,6 +10,8 @@ use crate::scene::gpu_scene::{InstancePayload, InstanceSceneData, PrimitiveData}
 use crate::scene::terrain::{ChunkJob, ChunkVerticesPush, TerrainConstants, TerrainLayer};
 use crate::vk::capabilities::DeviceType;
 use crate::vk::layout::{GpuStruct, StructLayout, check_layouts};
+use crate::vt::passes::{BuildHashTableArgs, FeedbackPush};
+use crate::vt::tables::{PageTablePush, PageTableQuad};
 
 #[test]
 fn layouts_of_the_frame_agree_with_wgsl() {
@@ -39,6 +41,10 @@ const SHARED: &[StructLayout] = &[
     ScatterPush::LAYOUT,
     MoveJob::LAYOUT,
     MoveWordsPush::LAYOUT,
+    FeedbackPush::LAYOUT,
+    BuildHashTableArgs::LAYOUT,
+    PageTablePush::LAYOUT,
+    PageTableQuad::LAYOUT,
 ];
 
 /// Names of the structs inside `gpu_struct!` in all sources below a folder, tests left out.

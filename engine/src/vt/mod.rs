@@ -20,12 +20,15 @@
 
 pub mod address;
 pub mod feedback;
+pub mod feedback_twin;
 pub mod grid;
 mod options;
 pub mod page_table;
+pub mod passes;
 pub mod planner;
 pub mod pool;
 pub mod stats;
+pub mod tables;
 
 pub use address::PageAddress;
 pub use grid::Grid;

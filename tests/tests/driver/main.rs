@@ -38,3 +38,5 @@ mod storms;
 mod stress;
 mod terrain;
 mod trace;
+mod vt_feedback;
+mod vt_tables;
