@@ -21,6 +21,7 @@
 pub mod address;
 pub mod feedback;
 pub mod grid;
+mod map;
 pub mod page_table;
 pub mod planner;
 pub mod pool;
