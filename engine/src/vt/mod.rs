@@ -25,6 +25,8 @@ mod map;
 pub mod page_table;
 pub mod planner;
 pub mod pool;
+pub mod schedule;
+pub mod space;
 
 pub use address::PageAddress;
 pub use grid::Grid;
