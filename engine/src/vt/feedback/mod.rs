@@ -10,7 +10,7 @@
 mod tests;
 mod wishes;
 
-pub(crate) use wishes::{NO_TEXTURE, Wish, Wishes};
+pub(crate) use wishes::{NO_TEXTURE, Wishes};
 
 use super::SpaceId;
 

@@ -14,7 +14,7 @@ mod slots;
 mod tests;
 
 pub(crate) use mappings::{Mapping, Mappings};
-pub(crate) use slots::{Pool, Slot};
+pub(crate) use slots::Pool;
 
 pub use format::LayerFormat;
 pub use size::{MOST_POOL_SIDE, PoolError, PoolSize};
