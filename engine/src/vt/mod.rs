@@ -23,6 +23,7 @@ pub mod feedback;
 pub mod feedback_twin;
 pub mod grid;
 mod options;
+mod map;
 pub mod page_table;
 pub mod passes;
 pub mod planner;
@@ -34,9 +35,16 @@ pub use address::PageAddress;
 pub use grid::Grid;
 pub use options::{Borders, Filter, Options};
 pub use page_table::{Entry, EntryFormat, TableQuad, TableUpdate};
+pub mod schedule;
+pub mod space;
+
+pub use address::PageAddress;
+pub use feedback::Feedback;
+pub use grid::{Grid, Region};
+pub use page_table::{Entry, EntryFormat, TableImage, TableQuad, TableUpdate};
 pub use planner::{
     Availability, Budget, Cause, FrameCounters, FramePlan, Knobs, PageReason, PageRequest, PageWork,
-    Priority, Producer, Quality, TextureId,
+    Placement, Planner, PlannerError, Priority, Producer, Quality, TextureDesc, TextureId,
 };
 pub use pool::{LayerFormat, PhysicalPage, PoolDesc, PoolId, PoolSize};
 pub use stats::VtStats;
