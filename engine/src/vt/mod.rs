@@ -16,6 +16,7 @@
 //! - `address.rs`: a page and its Morton code. `grid.rs`: how a texture is cut into pages.
 //! - `page_table/`: entries, quads that update them, and a page table on the CPU. `pool/`: atlases and who is in them.
 //! - `space/`: where textures lie in a page table. `feedback/`: what the GPU says, merged.
+//! - `sampling/`: what a material calls, its constants and its twin.
 //! - `schedule/`: order, budgets, residency bias. `planner/`: all of it together, one plan a frame.
 
 pub mod address;
@@ -30,6 +31,7 @@ pub mod planner;
 pub mod pool;
 pub mod stats;
 pub mod tables;
+pub mod sampling;
 
 pub use address::PageAddress;
 pub use grid::Grid;

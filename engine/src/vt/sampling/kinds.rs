@@ -1,0 +1,192 @@
+//! The twin of `shaders/lib/virtual_texture_kinds.wgsl`: what each kind stores in which channel.
+
+use crate::vt::LayerFormat;
+
+/// What a virtual texture stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+pub enum Kind {
+    /// Base colour.
+    BaseColor = 0,
+    /// Base colour, normal, roughness.
+    BaseColorNormalRoughness = 1,
+    /// Base colour, normal, roughness, specular.
+    BaseColorNormalSpecular = 2,
+    /// The same in better quality: base colour as luma and chromas.
+    BaseColorNormalSpecularYCoCg = 3,
+    /// The same with a mask.
+    BaseColorNormalSpecularMaskYCoCg = 4,
+    /// Four masks.
+    Mask4 = 5,
+    /// Height of the world's surface.
+    WorldHeight = 6,
+    /// Height above the geometry.
+    Displacement = 7,
+}
+
+impl Kind {
+    /// Every kind, in the order of its number.
+    pub const ALL: [Self; 8] = [
+        Self::BaseColor,
+        Self::BaseColorNormalRoughness,
+        Self::BaseColorNormalSpecular,
+        Self::BaseColorNormalSpecularYCoCg,
+        Self::BaseColorNormalSpecularMaskYCoCg,
+        Self::Mask4,
+        Self::WorldHeight,
+        Self::Displacement,
+    ];
+
+    /// Formats of its layers, where blocks are compressed.
+    pub fn layers(self) -> &'static [LayerFormat] {
+        use LayerFormat::{Bc1, Bc3, Bc4, Bc5, R16};
+        match self {
+            Self::BaseColor => &[Bc1],
+            Self::BaseColorNormalRoughness => &[Bc1, Bc3],
+            Self::BaseColorNormalSpecular => &[Bc3, Bc3],
+            Self::BaseColorNormalSpecularYCoCg => &[Bc3, Bc5, Bc1],
+            Self::BaseColorNormalSpecularMaskYCoCg => &[Bc3, Bc5, Bc3],
+            Self::Mask4 => &[Bc3],
+            Self::WorldHeight => &[R16],
+            Self::Displacement => &[Bc4],
+        }
+    }
+}
+
+/// What a material is lit by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Surface {
+    /// Linear, 0 to 1.
+    pub base_colour: [f32; 3],
+    /// 0 to 1.
+    pub roughness: f32,
+    /// Of the world, y up, of length one.
+    pub normal: [f32; 3],
+    /// 0 to 1.
+    pub specular: f32,
+    /// Masks of [`Kind::Mask4`]; the first alone is the mask of other kinds.
+    pub mask: [f32; 4],
+    /// 0 to 1 of the texture's range.
+    pub height: f32,
+}
+
+/// The same as codes, 0 to 1: what page drawing blends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Attributes {
+    /// Square root of linear light.
+    pub base_colour: [f32; 3],
+    /// As it is.
+    pub roughness: f32,
+    /// n * 0.5 + 0.5 in the space of the box: x east, y south, z up.
+    pub normal: [f32; 3],
+    /// As it is.
+    pub specular: f32,
+    /// As they are.
+    pub mask: [f32; 4],
+    /// As it is.
+    pub height: f32,
+}
+
+/// A texel of each layer.
+pub type Layers = [[f32; 4]; 3];
+
+fn unit(n: [f32; 3]) -> [f32; 3] {
+    let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt().max(1e-6);
+    n.map(|n| n / length)
+}
+
+/// Two chromas and luma, (Co, Cg, Y), of a colour code. Chromas of a grey are codes that 5 and 6 bits hold exactly.
+pub(super) fn encode_ycocg([r, g, b]: [f32; 3]) -> [f32; 3] {
+    let (y, co, cg) = (0.25 * r + 0.5 * g + 0.25 * b, 0.5 * (r - b), 0.5 * g - 0.25 * (r + b));
+    [(16.0 + 30.0 * co) / 31.0, (32.0 + 62.0 * cg) / 63.0, y]
+}
+
+pub(super) fn decode_ycocg([x, y, luma]: [f32; 3]) -> [f32; 3] {
+    let (co, cg) = ((x * 31.0 - 16.0) / 30.0, (y * 63.0 - 32.0) / 62.0);
+    [luma + co - cg, luma + cg, luma - co - cg].map(|c| c.clamp(0.0, 1.0))
+}
+
+impl Surface {
+    /// As codes.
+    pub fn encode(&self) -> Attributes {
+        let [x, y, z] = self.normal;
+        Attributes {
+            base_colour: self.base_colour.map(|c| c.clamp(0.0, 1.0).sqrt()),
+            roughness: self.roughness.clamp(0.0, 1.0),
+            normal: [x, z, y].map(|n| n * 0.5 + 0.5),
+            specular: self.specular.clamp(0.0, 1.0),
+            mask: self.mask.map(|m| m.clamp(0.0, 1.0)),
+            height: self.height.clamp(0.0, 1.0),
+        }
+    }
+}
+
+impl Attributes {
+    /// What a kind does not store.
+    const MISSING: Self = Self {
+        base_colour: [0.0; 3],
+        roughness: 1.0,
+        normal: [0.5, 0.5, 1.0],
+        specular: 0.0,
+        mask: [0.0; 4],
+        height: 0.0,
+    };
+
+    /// As a surface.
+    pub fn decode(&self) -> Surface {
+        let [x, y] = [self.normal[0], self.normal[1]].map(|code| code * 2.0 - 1.0);
+        let up = (1.0 - (x * x + y * y)).max(0.0).sqrt();
+        let [x, y, z] = unit([x, y, if self.normal[2] >= 0.5 { up } else { -up }]);
+        Surface {
+            base_colour: self.base_colour.map(|code| code * code),
+            roughness: self.roughness,
+            normal: [x, z, y],
+            specular: self.specular,
+            mask: self.mask,
+            height: self.height,
+        }
+    }
+
+    /// In the layers of a kind; normals that blending made shorter are put right.
+    pub fn pack(&self, kind: Kind) -> Layers {
+        let [r, g, b] = self.base_colour;
+        let [x, y, z] = unit(self.normal.map(|code| code * 2.0 - 1.0)).map(|n| n * 0.5 + 0.5);
+        let [co, cg, luma] = encode_ycocg(self.base_colour);
+        let none = [0.0; 4];
+        let roughness_normal = [self.roughness, y, 0.0, x];
+        let third = |alpha| [self.specular, self.roughness, z, alpha];
+        match kind {
+            Kind::BaseColor => [[r, g, b, 1.0], none, none],
+            Kind::BaseColorNormalRoughness => [[r, g, b, 1.0], roughness_normal, none],
+            Kind::BaseColorNormalSpecular => [[r, g, b, self.specular], roughness_normal, none],
+            Kind::BaseColorNormalSpecularYCoCg => [[co, cg, 0.0, luma], [x, y, 0.0, 1.0], third(1.0)],
+            Kind::BaseColorNormalSpecularMaskYCoCg => {
+                [[co, cg, 0.0, luma], [x, y, 0.0, 1.0], third(self.mask[0])]
+            }
+            Kind::Mask4 => [self.mask, none, none],
+            Kind::WorldHeight | Kind::Displacement => [[self.height, 0.0, 0.0, 1.0], none, none],
+        }
+    }
+
+    /// From the layers of a kind. What it does not store: roughness 1, specular and masks 0, normal up.
+    pub fn unpack(kind: Kind, [first, second, third]: Layers) -> Self {
+        let base_colour = [first[0], first[1], first[2]];
+        let of_two =
+            Self { base_colour, roughness: second[0], normal: [second[3], second[1], 1.0], ..Self::MISSING };
+        let of_three = Self {
+            base_colour: decode_ycocg([first[0], first[1], first[3]]),
+            roughness: third[1],
+            normal: [second[0], second[1], third[2]],
+            specular: third[0],
+            ..Self::MISSING
+        };
+        match kind {
+            Kind::BaseColor => Self { base_colour, ..Self::MISSING },
+            Kind::BaseColorNormalRoughness => of_two,
+            Kind::BaseColorNormalSpecular => Self { specular: first[3], ..of_two },
+            Kind::BaseColorNormalSpecularYCoCg => of_three,
+            Kind::BaseColorNormalSpecularMaskYCoCg => Self { mask: [third[3], 0.0, 0.0, 0.0], ..of_three },
+            Kind::Mask4 => Self { mask: first, ..Self::MISSING },
+            Kind::WorldHeight | Kind::Displacement => Self { height: first[0], ..Self::MISSING },
+        }
+    }
+}
