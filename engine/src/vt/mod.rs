@@ -23,26 +23,22 @@ pub mod address;
 pub mod feedback;
 pub mod feedback_twin;
 pub mod grid;
-mod options;
 mod map;
+mod options;
 pub mod page_table;
 pub mod passes;
 pub mod planner;
 pub mod pool;
-pub mod stats;
-pub mod tables;
 pub mod sampling;
-
-pub use address::PageAddress;
-pub use grid::Grid;
-pub use options::{Borders, Filter, Options};
-pub use page_table::{Entry, EntryFormat, TableQuad, TableUpdate};
 pub mod schedule;
 pub mod space;
+pub mod stats;
+pub mod tables;
 
 pub use address::PageAddress;
 pub use feedback::Feedback;
 pub use grid::{Grid, Region};
+pub use options::{Borders, Filter, Options};
 pub use page_table::{Entry, EntryFormat, TableImage, TableQuad, TableUpdate};
 pub use planner::{
     Availability, Budget, Cause, FrameCounters, FramePlan, Knobs, PageReason, PageRequest, PageWork,
@@ -50,6 +46,9 @@ pub use planner::{
 };
 pub use pool::{LayerFormat, PhysicalPage, PoolDesc, PoolId, PoolSize};
 pub use stats::VtStats;
+
+/// Frames from the one that gave feedback to the one that uses it, where it is waited for.
+pub const FEEDBACK_FRAMES: u64 = 3;
 
 /// Names a space: one page-table image that several textures are placed in.
 ///
