@@ -24,6 +24,7 @@ pub mod grid;
 pub mod page_table;
 pub mod planner;
 pub mod pool;
+pub mod runtime;
 
 pub use address::PageAddress;
 pub use grid::Grid;
