@@ -7,6 +7,7 @@ use super::{
 use crate::scene::geometry::{MoveJob, MoveWordsPush};
 use crate::scene::gpu_scene::ScatterPush;
 use crate::scene::gpu_scene::{InstancePayload, InstanceSceneData, PrimitiveData};
+use crate::scene::terrain::materials::{MaterialLayer, TerrainLayerPush};
 use crate::scene::terrain::{ChunkJob, ChunkVerticesPush, TerrainConstants, TerrainLayer};
 use crate::vk::capabilities::DeviceType;
 use crate::vk::layout::{GpuStruct, StructLayout, check_layouts};
@@ -31,6 +32,8 @@ const SHARED: &[StructLayout] = &[
     GroundPush::LAYOUT,
     TerrainConstants::LAYOUT,
     TerrainLayer::LAYOUT,
+    MaterialLayer::LAYOUT,
+    TerrainLayerPush::LAYOUT,
     ChunkJob::LAYOUT,
     ChunkVerticesPush::LAYOUT,
     PrimitiveData::LAYOUT,
