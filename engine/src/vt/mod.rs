@@ -21,17 +21,21 @@
 pub mod address;
 pub mod feedback;
 pub mod grid;
+mod map;
 pub mod page_table;
 pub mod planner;
 pub mod pool;
 pub mod runtime;
+pub mod schedule;
+pub mod space;
 
 pub use address::PageAddress;
-pub use grid::Grid;
-pub use page_table::{Entry, EntryFormat, TableQuad, TableUpdate};
+pub use feedback::Feedback;
+pub use grid::{Grid, Region};
+pub use page_table::{Entry, EntryFormat, TableImage, TableQuad, TableUpdate};
 pub use planner::{
     Availability, Budget, Cause, FrameCounters, FramePlan, Knobs, PageReason, PageRequest, PageWork,
-    Priority, Producer, Quality, TextureId,
+    Placement, Planner, PlannerError, Priority, Producer, Quality, TextureDesc, TextureId,
 };
 pub use pool::{LayerFormat, PhysicalPage, PoolDesc, PoolId, PoolSize};
 
