@@ -73,8 +73,8 @@ fn page_place(position: vec4<f32>) -> vec2<f32> {
 // Clip position of a place. Texels are rounded to the steps of the rasteriser before the page's own are taken off, so
 // that an edge runs through the same texels on every page that it crosses.
 fn page_clip(place: vec2<f32>, depth: f32) -> vec4<f32> {
-    let from = place - pc.corner;
-    let texel = vec2(dot(from, pc.step_u) / dot(pc.step_u, pc.step_u), dot(from, pc.step_v) / dot(pc.step_v, pc.step_v));
+    let offset = place - pc.corner;
+    let texel = vec2(dot(offset, pc.step_u) / dot(pc.step_u, pc.step_u), dot(offset, pc.step_v) / dot(pc.step_v, pc.step_v));
     let here = round(texel * 256.0) / 256.0 - vec2<f32>(pc.first_texel);
     return vec4(here * (2.0 / pc.side) - 1.0, depth, 1.0);
 }

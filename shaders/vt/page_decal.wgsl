@@ -15,8 +15,8 @@ fn page_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) inst
 
 fn painted(in: Varyings) -> VtTargets {
     let w = writers[in.writer];
-    let from = page_place(in.clip) - w.centre;
-    let local = vec2(dot(from, w.along), dot(from, vec2(-w.along.y, w.along.x)));
+    let offset = page_place(in.clip) - w.centre;
+    let local = vec2(dot(offset, w.along), dot(offset, vec2(-w.along.y, w.along.x)));
     let left = w.half_size - abs(local);
     let half_width = min(w.half_size.x, w.half_size.y);
     let p = PaintPlace(local.x, local / w.half_size, min(left.x, left.y), half_width, w.along);

@@ -54,8 +54,8 @@ fn pattern(place: vec2<f32>) -> VtSurface {
 fn painted(in: Varyings) -> VtTargets {
     let w = writers[in.writer];
     let place = page_place(in.clip);
-    let from = place - w.centre;
-    let local = vec2(dot(from, w.along), dot(from, vec2(-w.along.y, w.along.x)));
+    let offset = place - w.centre;
+    let local = vec2(dot(offset, w.along), dot(offset, vec2(-w.along.y, w.along.x)));
     if any(abs(local) > w.half_size) {
         discard;
     }

@@ -11,6 +11,7 @@ use crate::scene::terrain::materials::{MaterialLayer, TerrainLayerPush};
 use crate::scene::terrain::{ChunkJob, ChunkVerticesPush, TerrainConstants, TerrainLayer};
 use crate::vk::capabilities::DeviceType;
 use crate::vk::layout::{GpuStruct, StructLayout, check_layouts};
+use crate::vt::runtime::{PageKnot, PagePush, PageWriter};
 
 #[test]
 fn layouts_of_the_frame_agree_with_wgsl() {
@@ -42,6 +43,9 @@ const SHARED: &[StructLayout] = &[
     ScatterPush::LAYOUT,
     MoveJob::LAYOUT,
     MoveWordsPush::LAYOUT,
+    PagePush::LAYOUT,
+    PageWriter::LAYOUT,
+    PageKnot::LAYOUT,
 ];
 
 /// Names of the structs inside `gpu_struct!` in all sources below a folder, tests left out.

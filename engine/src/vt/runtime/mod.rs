@@ -19,6 +19,7 @@
 
 mod batch;
 mod cull;
+mod draw;
 mod error;
 mod footprint;
 mod kind;
@@ -32,6 +33,7 @@ mod writer;
 
 pub use batch::{BATCH_PAGES, batches};
 pub use cull::{Verdict, explain, verdict, visible};
+pub use draw::{BatchTarget, BatchTargets, ImportedTargets, PageKnot, PagePush, PageRenderer, PageWriter};
 pub use error::{Result, RuntimeError};
 pub use footprint::{Footprint, Rectangle};
 pub use kind::{Attributes, Channels, KindOptions, MOST_TARGETS, RuntimeKind, TargetFormat};

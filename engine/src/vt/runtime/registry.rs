@@ -28,6 +28,21 @@ pub struct RuntimeTexture {
     pub shape: PageShape,
     /// What each of its groups of layers stores, and how.
     pub groups: Vec<(RuntimeKind, KindOptions)>,
+    /// Least and greatest displacement that [`RuntimeKind::Displacement`] stores, metres.
+    pub displacements: [f32; 2],
+}
+
+impl RuntimeTexture {
+    /// A texture that stores one kind.
+    pub fn new(name: &str, volume: Volume, shape: PageShape, kind: RuntimeKind) -> Self {
+        let groups = vec![(kind, KindOptions::default())];
+        Self { name: name.into(), volume, shape, groups, displacements: [-0.5, 0.5] }
+    }
+
+    /// What 0 and 1 of a height of a kind stand for, metres.
+    pub fn height_range(&self, kind: RuntimeKind) -> [f32; 2] {
+        if kind == RuntimeKind::Displacement { self.displacements } else { self.volume.heights() }
+    }
 }
 
 /// What happened to a writer.

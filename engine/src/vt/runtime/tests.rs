@@ -17,12 +17,7 @@ fn texture(index: u32) -> TextureId {
 }
 
 fn runtime(kind: RuntimeKind, volume: Volume) -> RuntimeTexture {
-    RuntimeTexture {
-        name: "ground".into(),
-        volume,
-        shape: shape([8, 8], 64, 4),
-        groups: vec![(kind, KindOptions::default())],
-    }
+    RuntimeTexture::new("ground", volume, shape([8, 8], 64, 4), kind)
 }
 
 fn decal(centre: [f32; 2], half: [f32; 2]) -> Rectangle {

@@ -64,7 +64,8 @@ pub(super) fn format(target: TargetFormat) -> Format {
 }
 
 fn mask(channels: Channels) -> ColorComponentFlags {
-    let all = [ColorComponentFlags::R, ColorComponentFlags::G, ColorComponentFlags::B, ColorComponentFlags::A];
+    let all =
+        [ColorComponentFlags::R, ColorComponentFlags::G, ColorComponentFlags::B, ColorComponentFlags::A];
     all.into_iter()
         .enumerate()
         .filter(|(bit, _)| channels.0 >> bit & 1 != 0)
@@ -84,7 +85,8 @@ impl Pipelines {
             return Ok(found);
         }
         let formats: Vec<Format> = key.targets.iter().map(|target| format(*target)).collect();
-        let blends: Vec<Blend> = key.masks.iter().map(|of| Blend { is_over: true, mask: mask(*of) }).collect();
+        let blends: Vec<Blend> =
+            key.masks.iter().map(|of| Blend { is_over: true, mask: mask(*of) }).collect();
         let is_mesh = key.source == Source::Mesh;
         let desc = GraphicsDesc {
             name: "VirtualTextureDraw",

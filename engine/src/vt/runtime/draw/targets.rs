@@ -19,7 +19,13 @@ pub(super) struct Layered {
 }
 
 impl Layered {
-    fn new(device: &Arc<Device>, name: &str, format: Format, side: u32, usage: ImageUsageFlags) -> Result<Self> {
+    fn new(
+        device: &Arc<Device>,
+        name: &str,
+        format: Format,
+        side: u32,
+        usage: ImageUsageFlags,
+    ) -> Result<Self> {
         let layers = BATCH_PAGES as u32;
         let desc = ImageDesc { layers, ..ImageDesc::new_2d(format, [side; 2], usage) };
         let image = Image::committed(device, name, desc)?;
