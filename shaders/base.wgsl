@@ -146,12 +146,14 @@ fn shaded(in: Varyings, occlusion: f32) -> vec3<f32> {
         // Slopes that hide the sky give back some of its light.
         sky_visibility *= 1.0 - 0.72 * (1.0 - light.y);
     }
+    var glint = 0.0;
     if kind == KIND_TERRAIN_CHUNK {
-        let ground = ground_surface(world, dx, dy, sun);
-        normal = ground.normal;
-        albedo = ground.albedo;
-        sky_visibility *= ground.occlusion;
-        sun_visibility *= ground.turned_to_sun * min(ground.occlusion, 1.0);
+        let surface = terrain_material(world.xz, dx.xz, dy.xz);
+        normal = surface.normal;
+        albedo = surface.base_colour;
+        sky_visibility *= surface.occlusion;
+        sun_visibility *= turned_to_sun(world, dx, dy, sun) * min(surface.occlusion, 1.0);
+        glint = sun_glint(normal, normalize(in.relative), sun, surface.roughness, surface.specular);
     }
     let facing = max(dot(normal, sun), 0.0);
     var ambient = ambient_light(normal, sun, sun_colour, sky_colour);
@@ -161,6 +163,7 @@ fn shaded(in: Varyings, occlusion: f32) -> vec3<f32> {
         ambient += sun_colour * (0.075 * sun_visibility * (1.0 - 0.7 * normal.y));
     }
     var light = albedo * (sun_colour * facing * sun_visibility + ambient * sky_visibility);
+    light += sun_colour * (glint * sun_visibility);
     let view = normalize(in.relative);
     let depth = haze_depth(
         (*f).camera.y - (*f).haze_base, in.relative, (*f).haze_density, (*f).haze_height,

@@ -9,6 +9,21 @@ struct TerrainLayer {
     padding: vec2<f32>,
 }
 
+// One layer of material; see engine/src/scene/terrain/materials/table.rs.
+struct MaterialLayer {
+    tint: vec3<f32>,
+    near_period: f32,
+    near_turn: vec2<f32>,
+    far_turn: vec2<f32>,
+    far_period: f32,
+    far_strength: f32,
+    bump: f32,
+    displacement: f32,
+    roughness: f32,
+    specular: f32,
+    padding: vec2<f32>,
+}
+
 struct TerrainConstants {
     half_extent: vec2<f32>,
     pixel_size: vec2<f32>,
@@ -20,6 +35,11 @@ struct TerrainConstants {
     softness: f32,
     detail_levels: f32,
     layers: array<TerrainLayer, 4>,
+    material_count: u32,
+    padding_a: u32,
+    padding_b: u32,
+    padding_c: u32,
+    materials: array<MaterialLayer, 16>,
 }
 
 @group(1) @binding(5) var<storage, read> terrain: TerrainConstants;

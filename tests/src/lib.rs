@@ -22,6 +22,7 @@ pub mod images;
 pub mod injected;
 pub mod invented;
 pub mod paged;
+pub mod pages;
 pub mod pattern;
 pub mod presents;
 pub mod random;

@@ -191,7 +191,8 @@ impl BasePass {
                 (8, textures.slope()),
                 (9, textures.light()),
                 (10, textures.detail()),
-                (11, textures.grain()),
+                (11, textures.layers().colours()),
+                (15, textures.layers().forms()),
             ]);
         }
         let storage_images: Vec<_> = occlusion.map(|image| (13, image)).into_iter().collect();

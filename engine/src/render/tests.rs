@@ -7,10 +7,12 @@ use super::{
 use crate::scene::geometry::{MoveJob, MoveWordsPush};
 use crate::scene::gpu_scene::ScatterPush;
 use crate::scene::gpu_scene::{InstancePayload, InstanceSceneData, PrimitiveData};
+use crate::scene::terrain::materials::{MaterialLayer, TerrainLayerPush};
 use crate::scene::terrain::{ChunkJob, ChunkVerticesPush, TerrainConstants, TerrainLayer};
 use crate::vk::capabilities::DeviceType;
 use crate::vk::layout::{GpuStruct, StructLayout, check_layouts};
 use crate::vt::passes::{BuildHashTableArgs, FeedbackPush};
+use crate::vt::runtime::{PageKnot, PagePush, PageWriter};
 use crate::vt::tables::{PageTablePush, PageTableQuad};
 
 #[test]
@@ -33,6 +35,8 @@ const SHARED: &[StructLayout] = &[
     GroundPush::LAYOUT,
     TerrainConstants::LAYOUT,
     TerrainLayer::LAYOUT,
+    MaterialLayer::LAYOUT,
+    TerrainLayerPush::LAYOUT,
     ChunkJob::LAYOUT,
     ChunkVerticesPush::LAYOUT,
     PrimitiveData::LAYOUT,
@@ -45,6 +49,9 @@ const SHARED: &[StructLayout] = &[
     BuildHashTableArgs::LAYOUT,
     PageTablePush::LAYOUT,
     PageTableQuad::LAYOUT,
+    PagePush::LAYOUT,
+    PageWriter::LAYOUT,
+    PageKnot::LAYOUT,
 ];
 
 /// Names of the structs inside `gpu_struct!` in all sources below a folder, tests left out.

@@ -157,6 +157,14 @@ impl Scene {
         self.meshes.get(handle).map(|m| m.primitive).ok_or_else(|| Error::Mesh("was removed".into()))
     }
 
+    /// Where a mesh's geometry lies, its bounds and its material, as of now: ask again each frame.
+    ///
+    /// # Errors
+    /// When the mesh is gone.
+    pub fn mesh_data(&self, handle: MeshHandle) -> Result<PrimitiveData> {
+        self.gpu.primitive(self.primitive(handle)?)
+    }
+
     /// Adds instances.
     ///
     /// # Errors

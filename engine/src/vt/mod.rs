@@ -29,6 +29,7 @@ pub mod page_table;
 pub mod passes;
 pub mod planner;
 pub mod pool;
+pub mod runtime;
 pub mod sampling;
 pub mod schedule;
 pub mod space;

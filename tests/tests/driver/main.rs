@@ -39,4 +39,5 @@ mod stress;
 mod terrain;
 mod trace;
 mod vt_feedback;
+mod vt_pages;
 mod vt_tables;

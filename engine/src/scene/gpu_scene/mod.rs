@@ -113,6 +113,15 @@ impl GpuScene {
         Ok(Primitive(self.primitives.add(&[data])?))
     }
 
+    /// A primitive as it is now. Compaction moves geometry: ask again each frame.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn primitive(&self, primitive: Primitive) -> Result<PrimitiveData> {
+        let range = self.primitives.range(primitive.0)?;
+        Ok(self.primitives.elements().get(range.start as usize).copied().unwrap_or_default())
+    }
+
     /// Changes a primitive.
     ///
     /// # Errors

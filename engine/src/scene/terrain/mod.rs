@@ -8,6 +8,7 @@
 //! ```
 //!
 //! - `heightmap`: reading files. `surface`, `detail`: the ground as a function. `light`: what the sun does.
+//! - `materials`: what the ground is made of.
 //! - `lod`: which nodes to draw. `chunks`: their vertices, primitives and instances. `rocks`: scattered instances.
 //! - `textures`: the maps that shaders read, and the constants that say how.
 
@@ -16,6 +17,7 @@ pub mod detail;
 pub mod heightmap;
 pub mod light;
 pub mod lod;
+pub mod materials;
 mod rocks;
 pub mod scatter;
 pub mod surface;
@@ -55,8 +57,12 @@ pub struct TerrainDesc {
     pub reach: f32,
     /// Distance up to which rocks lie around the camera, metres; 0 for none.
     pub rock_distance: f32,
-    /// Seed of the rocks.
+    /// Seed of the rocks and the materials.
     pub seed: u32,
+    /// Layers of material, 1 to [`materials::MAX_LAYERS`].
+    pub layers: u32,
+    /// Texels along a side of a layer's tile; 0 for what suits the device.
+    pub layer_size: u32,
     /// Threads that compute the light.
     pub threads: usize,
 }
@@ -65,7 +71,16 @@ impl TerrainDesc {
     /// The usual terrain under a sun in that direction.
     pub fn new(sun: Vec3) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { sun: sun.normalize_or(Vec3::Y), quads: 32, reach: 1.6, rock_distance: 700.0, seed: 1, threads }
+        Self {
+            sun: sun.normalize_or(Vec3::Y),
+            quads: 32,
+            reach: 1.6,
+            rock_distance: 700.0,
+            seed: 1,
+            layers: 8,
+            layer_size: 0,
+            threads,
+        }
     }
 }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use ash::vk::{BufferUsageFlags, Format, ImageUsageFlags};
 
 use super::TerrainDesc;
-use super::detail::{GRAIN_LEVELS, GRAIN_SIZE, LAYERS, SIZE, f32_to_f16, grain};
+use super::detail::{LAYERS, SIZE, f32_to_f16};
 use super::light::{LightMaps, SUN_RADIUS};
+use super::materials::{Layers, LayersDesc, MAX_LAYERS, MaterialLayer, material_layers};
 use super::surface::Surface;
 use crate::memory::staging::upload_images;
 use crate::vk::layout::gpu_struct;
@@ -47,6 +48,16 @@ gpu_struct! {
         pub detail_levels: f32,
         /// The detail's layers, coarsest first.
         pub layers: [TerrainLayer; LAYERS],
+        /// Layers of material.
+        pub material_count: u32,
+        /// To 16 bytes.
+        pub padding_a: u32,
+        /// To 16 bytes.
+        pub padding_b: u32,
+        /// To 16 bytes.
+        pub padding_c: u32,
+        /// How they are laid; those beyond the count are zeros.
+        pub materials: [MaterialLayer; MAX_LAYERS],
     }
 
     /// One chunk whose vertices are to be made.
@@ -60,9 +71,6 @@ gpu_struct! {
     }
 }
 
-/// Seed of the stones and tufts.
-const GRAIN_SEED: u32 = 11;
-
 /// The maps and constants of a terrain on the GPU.
 #[derive(Debug)]
 pub struct Textures {
@@ -71,7 +79,7 @@ pub struct Textures {
     slope: Image,
     light: Image,
     detail: Image,
-    grain: Image,
+    layers: Layers,
 }
 
 impl Textures {
@@ -95,14 +103,12 @@ impl Textures {
         let slope_image = image("Terrain.Slope", half, map, mips)?;
         let light_image = image("Terrain.Light", half, map, mips)?;
         let detail_image = image("Terrain.Detail", half, [SIZE as u32; 2], detail_levels)?;
-        let grain_image =
-            image("Terrain.Grain", Format::R8G8B8A8_UNORM, [GRAIN_SIZE as u32; 2], GRAIN_LEVELS as u32)?;
         let slope = half_mips(slope_map(surface, light), width, height, mips);
         let light_map = half_mips(light_map(light, desc), width, height, mips);
         let bytes = |levels: &'_ [Vec<[u16; 4]>]| -> Vec<Vec<u8>> {
             levels.iter().map(|l| bytemuck::cast_slice(l).to_vec()).collect()
         };
-        let (slope, light_map, grain) = (bytes(&slope), bytes(&light_map), grain(GRAIN_SEED));
+        let (slope, light_map) = (bytes(&slope), bytes(&light_map));
         let detail_mips: Vec<&[u8]> =
             (0..detail.level_count()).map(|level| bytemuck::cast_slice(detail.level(level))).collect();
         upload_images(
@@ -112,10 +118,11 @@ impl Textures {
                 (&slope_image, slope.iter().map(Vec::as_slice).collect()),
                 (&light_image, light_map.iter().map(Vec::as_slice).collect()),
                 (&detail_image, detail_mips),
-                (&grain_image, grain.iter().map(|level| bytemuck::cast_slice(level)).collect()),
             ],
         )?;
-        let constants = constants(surface, detail_levels);
+        let layers = LayersDesc { count: desc.layers, size: desc.layer_size, seed: desc.seed };
+        let layers = Layers::new(device, layers)?;
+        let constants = constants(surface, detail_levels, layers.count());
         let bytes = size_of::<TerrainConstants>() as u64;
         let usage = BufferUsageFlags::STORAGE_BUFFER;
         let buffer = Buffer::committed(device, "Terrain.Constants", bytes, usage, Location::Upload)?;
@@ -126,7 +133,7 @@ impl Textures {
             slope: slope_image,
             light: light_image,
             detail: detail_image,
-            grain: grain_image,
+            layers,
         })
     }
 
@@ -140,7 +147,7 @@ impl Textures {
         &self.coefficients
     }
 
-    /// Slope on x and z, curvature.
+    /// Slope on x and z, curvature, height over the middle of the map's range.
     pub fn slope(&self) -> &Image {
         &self.slope
     }
@@ -155,18 +162,22 @@ impl Textures {
         &self.detail
     }
 
-    /// Stones and tufts ([`grain`](super::detail::grain)).
-    pub fn grain(&self) -> &Image {
-        &self.grain
+    /// The layers of material.
+    pub fn layers(&self) -> &Layers {
+        &self.layers
     }
 }
 
-fn constants(surface: &Surface, detail_levels: u32) -> TerrainConstants {
+fn constants(surface: &Surface, detail_levels: u32, layers: u32) -> TerrainConstants {
     let half = surface.half_extent();
     let (width, height) = surface.size();
     let params = surface.detail().params();
     let (low, high) = surface.height_bounds(-half.x, -half.y, half.x, half.y);
     let pixel = surface.pixel_size();
+    let mut materials = [MaterialLayer::default(); MAX_LAYERS];
+    for (place, layer) in materials.iter_mut().zip(material_layers(layers as usize)) {
+        *place = layer;
+    }
     TerrainConstants {
         half_extent: half.into(),
         pixel_size: pixel.into(),
@@ -184,20 +195,26 @@ fn constants(surface: &Surface, detail_levels: u32) -> TerrainConstants {
             offset: layer.offset.into(),
             padding: [0.0; 2],
         }),
+        material_count: layers,
+        padding_a: 0,
+        padding_b: 0,
+        padding_c: 0,
+        materials,
     }
 }
 
-/// Slope on x and z, curvature, nothing.
+/// Slope on x and z, curvature, height over the middle of the map's range: halves hold that to a metre or better.
 fn slope_map(surface: &Surface, light: &LightMaps) -> Vec<[f32; 4]> {
     let (width, height) = surface.size();
     let (half, pixel) = (surface.half_extent(), surface.pixel_size());
+    let (low, high) = surface.height_bounds(-half.x, -half.y, half.x, half.y);
     let mut texels = Vec::with_capacity((width * height) as usize);
     for row in 0..height {
         for column in 0..width {
             let (x, z) = (column as f32 * pixel.x - half.x, row as f32 * pixel.y - half.y);
-            let slope = surface.base_gradient(x, z);
+            let (height, slope) = surface.base(x, z);
             let curvature = light.curvature.get(texels.len()).copied().unwrap_or_default();
-            texels.push([slope.x, slope.y, curvature, 0.0]);
+            texels.push([slope.x, slope.y, curvature, height - 0.5 * (low + high)]);
         }
     }
     texels

@@ -27,7 +27,6 @@
 //! use `textureLoad` and mix, as [`DetailTexture::sample`] does.
 
 mod erosion;
-mod grain;
 mod noise;
 #[cfg(test)]
 mod tests;
@@ -37,7 +36,6 @@ use std::sync::{Arc, OnceLock};
 
 use glam::{Mat2, Vec2};
 
-pub use grain::{GRAIN_LEVELS, GRAIN_SIZE, grain};
 pub use texture::{DetailTexture, SIZE, f16_to_f32, f32_to_f16};
 
 /// The layers' number.

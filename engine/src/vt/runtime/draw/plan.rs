@@ -1,0 +1,200 @@
+//! What a frame draws into its pages, batch by batch: cameras, pipelines and runs of writers. Nothing is recorded here.
+
+use std::ops::Range;
+
+use super::pipelines::{Key, Source};
+use super::records::{PagePush, Records};
+use crate::scene::Scene;
+use crate::scene::gpu_scene::PrimitiveData;
+use crate::vt::runtime::cull::visible;
+use crate::vt::runtime::footprint::Footprint;
+use crate::vt::runtime::kind::{Attributes, KindOptions, MOST_TARGETS, RuntimeKind, TargetFormat};
+use crate::vt::runtime::registry::{Registry, RuntimeTexture, WriterId};
+use crate::vt::runtime::volume::PageCamera;
+use crate::vt::runtime::writer::{Shape, band};
+use crate::vt::{PageAddress, PageWork, PoolId, TextureId};
+
+/// What pages of one batch have in common: their atlas and what they are drawn into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchTarget {
+    /// Atlas that the pages go to.
+    pub pool: PoolId,
+    /// What they store.
+    pub kind: RuntimeKind,
+    /// How.
+    pub options: KindOptions,
+    /// Texels a side of a page, its border included.
+    pub side: u32,
+}
+
+impl BatchTarget {
+    /// Formats of the targets.
+    pub fn formats(&self) -> &'static [TargetFormat] {
+        self.kind.targets(self.options)
+    }
+}
+
+/// What a draw draws.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Geometry {
+    /// Rectangles of writers that follow each other.
+    Rectangles { first: u32, count: u32 },
+    /// Pieces of a ribbon that follow each other.
+    Pieces { first: u32, count: u32 },
+    /// A mesh.
+    Mesh { writer: u32, data: PrimitiveData },
+}
+
+/// One draw of a page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PlannedDraw {
+    pub(super) key: Key,
+    pub(super) geometry: Geometry,
+}
+
+/// One page of a batch.
+#[derive(Debug, Clone)]
+pub(super) struct PlannedPage {
+    pub(super) label: String,
+    pub(super) push: PagePush,
+    pub(super) draws: Vec<PlannedDraw>,
+    pub(super) has_depth: bool,
+}
+
+/// A page of a texture, as far as drawing needs to know it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PageOf<'r> {
+    pub(super) id: TextureId,
+    pub(super) texture: &'r RuntimeTexture,
+    pub(super) kind: RuntimeKind,
+    pub(super) options: KindOptions,
+    pub(super) page: PageAddress,
+}
+
+impl<'r> PageOf<'r> {
+    /// `None` where the texture is gone.
+    pub(super) fn of(registry: &'r Registry, work: &PageWork) -> Option<Self> {
+        let texture = registry.texture(work.texture)?;
+        let (kind, options) = *texture.groups.get(usize::from(work.group))?;
+        Some(Self { id: work.texture, texture, kind, options, page: work.page })
+    }
+
+    pub(super) fn target(&self, pool: PoolId) -> BatchTarget {
+        BatchTarget { pool, kind: self.kind, options: self.options, side: self.texture.shape.physical() }
+    }
+
+    fn camera(&self) -> PageCamera {
+        PageCamera::new(&self.texture.volume, &self.texture.shape, self.page)
+    }
+
+    fn push(&self, camera: &PageCamera) -> PagePush {
+        let [stored, stored_range] = self.texture.height_range(self.kind).map_range();
+        let [seen, seen_range] = camera.heights.map_range();
+        PagePush {
+            corner: camera.corner.into(),
+            step_u: camera.steps[0].into(),
+            step_v: camera.steps[1].into(),
+            first_texel: camera.first_texel,
+            side: camera.side as f32,
+            texel: camera.texel_size(),
+            level: u32::from(self.page.level),
+            max_level: u32::from(self.texture.shape.grid.max_level()),
+            kind: self.kind.number(),
+            flags: u32::from(self.kind.is_low_quality(self.options)),
+            height_offset: stored,
+            height_scale: 1.0 / stored_range,
+            depth_offset: seen,
+            depth_scale: 1.0 / seen_range,
+            ..PagePush::default()
+        }
+    }
+}
+
+/// Lowest and extent, of lowest and highest.
+trait MapRange {
+    fn map_range(self) -> [f32; 2];
+}
+
+impl MapRange for [f32; 2] {
+    fn map_range(self) -> [f32; 2] {
+        [self[0], (self[1] - self[0]).max(1e-6)]
+    }
+}
+
+/// What cannot be drawn since what it is made of is not there.
+pub(super) type Missing = Vec<WriterId>;
+
+/// Plans one page: what it shows, in order, as few draws.
+pub(super) fn plan_page(
+    (scene, registry, records): (&Scene, &Registry, &Records),
+    of: PageOf<'_>,
+    missing: &mut Missing,
+) -> PlannedPage {
+    let camera = of.camera();
+    let shown = visible(registry, of.id, of.kind, &camera);
+    let is_mesh = |id: &WriterId| {
+        registry.writer(*id).is_ok_and(|writer| matches!(writer.desc.shape, Shape::Mesh { .. }))
+    };
+    let has_depth = shown.iter().any(|(id, _)| is_mesh(id));
+    let mut draws: Vec<PlannedDraw> = Vec::new();
+    let mut shown = shown.into_iter().peekable();
+    // Both lists have the same order: a writer's record has its index among all writers.
+    for (index, (id, writer)) in (0u32..).zip(registry.writers()) {
+        let Some((_, attributes)) = shown.next_if(|(next, _)| *next == id) else { continue };
+        let source = match &writer.desc.shape {
+            Shape::Terrain(_) if of.kind == RuntimeKind::WorldHeight => Source::TerrainHeight,
+            Shape::Terrain(_) => Source::Terrain,
+            Shape::Pattern(_) => Source::Pattern,
+            Shape::Ribbon(_) => Source::Ribbon,
+            Shape::Decal(_) => Source::Decal,
+            Shape::Mesh { .. } => Source::Mesh,
+        };
+        let key = key(&of, source, attributes, has_depth);
+        let mut push = |geometry| draws.push(PlannedDraw { key, geometry });
+        match &writer.desc.shape {
+            Shape::Terrain(_) if scene.terrain().is_none() => missing.push(id),
+            Shape::Mesh { mesh, .. } => match scene.mesh_data(*mesh) {
+                Ok(data) => push(Geometry::Mesh { writer: index, data }),
+                Err(_) => missing.push(id),
+            },
+            Shape::Ribbon(knots) => {
+                let first = records.first_knots.get(index as usize).copied().unwrap_or_default();
+                let on = |ends: &[crate::vt::runtime::RibbonKnot]| {
+                    Footprint::of(band(ends[0], ends[1])).is_on(&camera)
+                };
+                for run in runs(knots.windows(2).map(on)) {
+                    push(Geometry::Pieces { first: first + run.start, count: run.end - run.start });
+                }
+            }
+            _ => match draws.last_mut() {
+                Some(PlannedDraw { key: last, geometry: Geometry::Rectangles { first, count } })
+                    if *last == key && *first + *count == index =>
+                {
+                    *count += 1;
+                }
+                _ => {
+                    draws.push(PlannedDraw { key, geometry: Geometry::Rectangles { first: index, count: 1 } })
+                }
+            },
+        }
+    }
+    let label = format!("VirtualTextureDraw ({}, {})", of.texture.name, of.page);
+    PlannedPage { label, push: of.push(&camera), draws, has_depth }
+}
+
+fn key(of: &PageOf<'_>, source: Source, attributes: Attributes, has_depth: bool) -> Key {
+    let masks: [_; MOST_TARGETS] = of.kind.write_masks(of.options, attributes);
+    Key { source, targets: of.kind.targets(of.options), masks, has_depth }
+}
+
+/// Runs of what is true.
+fn runs(flags: impl Iterator<Item = bool>) -> Vec<Range<u32>> {
+    let mut found: Vec<Range<u32>> = Vec::new();
+    for (index, _) in (0u32..).zip(flags).filter(|(_, flag)| *flag) {
+        match found.last_mut().filter(|run| run.end == index) {
+            Some(run) => run.end += 1,
+            None => found.push(index..index + 1),
+        }
+    }
+    found
+}

@@ -1,0 +1,59 @@
+// The terrain in a page: the very material that direct evaluation calls, at each texel's place, with the texel as its
+// footprint; and the height of the continuous surface, with the detail that a texel can carry.
+//!include lib/virtual_texture_page.wgsl
+//!include lib/terrain_materials.wgsl
+//!include lib/terrain_height.wgsl
+
+@group(1) @binding(9) var coefficients: texture_2d<f32>;
+
+// Texels around the terrain that hold what its edge holds: filters look past the edge.
+const MARGIN: f32 = 16.0;
+// Largest occlusion that the material gives: the mask is its share.
+const MOST_OCCLUSION: f32 = 1.12;
+
+struct Varyings {
+    @invariant @builtin(position) clip: vec4<f32>,
+    @location(0) @interpolate(flat) writer: u32,
+}
+
+@vertex
+fn page_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) instance: u32) -> Varyings {
+    let w = &writers[instance];
+    let place = page_corner((*w).centre, (*w).along, (*w).half_size, vertex, MARGIN);
+    return Varyings(page_clip(place, 1.0), instance);
+}
+
+fn painted(in: Varyings) -> VtTargets {
+    let limit = terrain.half_extent;
+    let place = clamp(page_place(in.clip), -limit, limit);
+    let m = terrain_material(place, pc.step_u, pc.step_v);
+    let mask = vec4(m.occlusion / MOST_OCCLUSION, 0.0, 0.0, 0.0);
+    let height = page_height(m.displacement);
+    let surface = VtSurface(m.base_colour, m.roughness, m.normal, m.specular, mask, height);
+    return page_targets(surface, writers[in.writer].opacity);
+}
+
+@fragment
+fn page_fragment_1(in: Varyings) -> PageTargets1 {
+    return PageTargets1(painted(in).target0);
+}
+
+@fragment
+fn page_fragment_2(in: Varyings) -> PageTargets2 {
+    let t = painted(in);
+    return PageTargets2(t.target0, t.target1);
+}
+
+@fragment
+fn page_fragment_3(in: Varyings) -> PageTargets3 {
+    let t = painted(in);
+    return PageTargets3(t.target0, t.target1, t.target2);
+}
+
+@fragment
+fn page_fragment_height(in: Varyings) -> PageTargets1 {
+    let limit = terrain.half_extent;
+    let place = clamp(page_place(in.clip), -limit, limit);
+    let opacity = writers[in.writer].opacity;
+    return PageTargets1(vec4(saturate(page_height(terrain_height(place, pc.texel))) * opacity, 0.0, 0.0, opacity));
+}

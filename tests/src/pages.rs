@@ -1,0 +1,215 @@
+//! Drawing pages of runtime virtual textures in tests, and reading their targets back.
+
+use ash::vk::{BufferUsageFlags, ImageLayout};
+use glam::Vec2;
+use vasa::Engine;
+use vasa::graph::{Access, FrameGraph, GraphOptions, Queue};
+use vasa::vk::timeline::PresentSync;
+use vasa::vk::{Buffer, ImageRegion, Location};
+use vasa::vt::planner::{Budget, Cause, PageReason};
+use vasa::vt::runtime::pattern::Pattern;
+use vasa::vt::runtime::{
+    ImportedTargets, KindOptions, PageCamera, PageRenderer, Registry, RuntimeKind, RuntimeTexture,
+    TargetFormat,
+};
+use vasa::vt::{PageAddress, PageWork, PhysicalPage, PoolId, TextureId};
+
+use crate::Harness;
+
+/// The texture that tests draw.
+pub fn texture_id() -> TextureId {
+    TextureId::from_parts(0, 0)
+}
+
+/// A page of that texture to draw, for a place in the atlas of a pool.
+pub fn work(pool: u8, index: u16, page: PageAddress) -> PageWork {
+    PageWork {
+        texture: texture_id(),
+        group: 0,
+        page,
+        physical: PhysicalPage { pool: PoolId(pool), index },
+        reason: PageReason { cause: Cause::Preload, budget: Budget::Exempt },
+        redraw: false,
+        baked: false,
+    }
+}
+
+/// What was drawn for a page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DrawnPage {
+    /// The page.
+    pub page: PageAddress,
+    /// Texels a side.
+    pub side: u32,
+    /// Format and bytes of each target.
+    pub targets: Vec<(TargetFormat, Vec<u8>)>,
+}
+
+impl DrawnPage {
+    /// Bytes of a texel of a target.
+    pub fn bytes(&self, target: usize, i: u32, j: u32) -> &[u8] {
+        let (format, bytes) = &self.targets[target];
+        let texel = format.texel_bytes() as usize;
+        let at = (j * self.side + i) as usize * texel;
+        &bytes[at..at + texel]
+    }
+
+    /// A texel of a target: red, green, blue and alpha from 0 to 1; what the format has not is 0, alpha 1.
+    pub fn texel(&self, target: usize, i: u32, j: u32) -> [f32; 4] {
+        let bytes = self.bytes(target, i, j);
+        let word = || u16::from_le_bytes([bytes[0], bytes[1]]);
+        let part = |shift: u32, bits: u32| {
+            let most = (1u16 << bits) - 1;
+            f32::from(word() >> shift & most) / f32::from(most)
+        };
+        match self.targets[target].0 {
+            TargetFormat::Rgba8 => [0, 1, 2, 3].map(|c| f32::from(bytes[c]) / 255.0),
+            TargetFormat::Rgb565 => [part(11, 5), part(5, 6), part(0, 5), 1.0],
+            TargetFormat::Rgba5551 => [part(10, 5), part(5, 5), part(0, 5), part(15, 1)],
+            TargetFormat::R16 => [f32::from(word()) / 65535.0, 0.0, 0.0, 1.0],
+        }
+    }
+}
+
+/// Half a step of a channel of a format, and a whole one.
+pub fn step(format: TargetFormat) -> f32 {
+    match format {
+        TargetFormat::Rgba8 => 1.0 / 255.0,
+        TargetFormat::Rgb565 | TargetFormat::Rgba5551 => 1.0 / 31.0,
+        TargetFormat::R16 => 1.0 / 65535.0,
+    }
+}
+
+/// A graph and what draws pages on it.
+pub struct Pages {
+    graph: FrameGraph,
+    /// What draws.
+    pub renderer: PageRenderer,
+}
+
+impl Pages {
+    /// Two frames in flight.
+    ///
+    /// # Panics
+    /// When the graph cannot be made.
+    pub fn new(h: &Harness) -> Self {
+        let graph = FrameGraph::new(&h.device, 2, GraphOptions::default()).unwrap();
+        Self { graph, renderer: PageRenderer::new(&h.device, 2) }
+    }
+
+    /// Draws pages in one frame and reads what was drawn, in the order of `works`. The engine must be idle.
+    ///
+    /// # Panics
+    /// When anything fails.
+    pub fn draw(
+        &mut self,
+        h: &Harness,
+        engine: &Engine,
+        registry: &Registry,
+        works: &[PageWork],
+    ) -> Vec<DrawnPage> {
+        self.graph.wait_for_place().unwrap();
+        let scene = engine.scene();
+        let mut frame_pages = Vec::new();
+        let mut results: Vec<Buffer> = Vec::new();
+        let place = self.graph.place();
+        self.renderer.prepare(place, (scene, registry), works).unwrap();
+        let most = vasa::vt::runtime::BATCH_PAGES as u64 * 3 * 4 * 300 * 300;
+        for _ in 0..self.renderer.batch_count() {
+            let usage = BufferUsageFlags::TRANSFER_DST;
+            results.push(Buffer::committed(&h.device, "Result", most, usage, Location::Readback).unwrap());
+        }
+        let renderer = &self.renderer;
+        let mut frame = self.graph.begin();
+        let buffers = scene.import(&mut frame);
+        let mut imported = ImportedTargets::default();
+        for (index, result) in results.iter().enumerate() {
+            let batch = renderer.declare(&mut frame, (scene, buffers), &mut imported, index).unwrap();
+            let mut out = frame.import_buffer(result, Some(Access::HostRead));
+            let pass = frame
+                .pass("Readback", Queue::Graphics)
+                .read_all(batch.images.iter().copied(), Access::CopySource)
+                .write(&mut out, Access::CopyDestination);
+            let side = batch.target.side;
+            let layer_bytes = |format: TargetFormat| u64::from(side) * u64::from(side) * format.texel_bytes();
+            let (formats, count) = (batch.target.formats(), batch.works.len());
+            for (layer, work) in batch.works.iter().enumerate() {
+                let mut offset = 0;
+                let parts: Vec<_> = formats
+                    .iter()
+                    .map(|format| {
+                        let at = offset + layer as u64 * layer_bytes(*format);
+                        offset += layer_bytes(*format) * count as u64;
+                        (*format, at, layer_bytes(*format))
+                    })
+                    .collect();
+                frame_pages.push((index, work.page, side, parts));
+            }
+            let images = batch.images.clone();
+            pass.record(move |pass| {
+                let (encoder, resources) = pass.split();
+                let mut offset = 0;
+                for (image, format) in images.iter().zip(formats) {
+                    let copies: Vec<_> = (0..count as u32)
+                        .map(|layer| {
+                            let extent = [side, side, 1];
+                            let region = ImageRegion { mip: 0, layer, offset: [0; 3], extent };
+                            (offset + u64::from(layer) * layer_bytes(*format), region)
+                        })
+                        .collect();
+                    let image = resources.image(*image)?;
+                    encoder.copy_regions_to_buffer(image, ImageLayout::TRANSFER_SRC_OPTIMAL, result, &copies);
+                    offset += layer_bytes(*format) * count as u64;
+                }
+                Ok(())
+            });
+        }
+        frame.compile().unwrap().record().unwrap().submit(&[], PresentSync::default()).unwrap();
+        self.graph.wait_for_all().unwrap();
+        let read = |(batch, page, side, parts): (usize, PageAddress, u32, Vec<(TargetFormat, u64, u64)>)| {
+            let mapped = results[batch].mapped().unwrap();
+            let part = |(format, at, bytes): (TargetFormat, u64, u64)| {
+                (format, mapped[at as usize..(at + bytes) as usize].to_vec())
+            };
+            DrawnPage { page, side, targets: parts.into_iter().map(part).collect() }
+        };
+        frame_pages.into_iter().map(read).collect()
+    }
+}
+
+/// What a surface writes into each target of a kind: codes from 0 to 1, by the formulas of
+/// `shaders/lib/virtual_texture_kinds.wgsl`.
+pub fn pattern_targets(
+    texture: &RuntimeTexture,
+    (kind, options): (RuntimeKind, KindOptions),
+    at: Vec2,
+) -> Vec<[f32; 3]> {
+    let p = Pattern::at(at);
+    let colour = p.base_colour.map(f32::sqrt);
+    let normal = [p.normal.x, p.normal.z, p.normal.y].map(|n| n * 0.5 + 0.5);
+    let metres = if kind == RuntimeKind::Displacement { p.displacement } else { p.height };
+    let [low, high] = texture.height_range(kind);
+    match kind {
+        RuntimeKind::BaseColor => vec![colour],
+        RuntimeKind::Mask4 => vec![[p.mask[0], p.mask[1], 0.0], [p.mask[2], p.mask[3], 0.0]],
+        RuntimeKind::WorldHeight | RuntimeKind::Displacement => {
+            vec![[((metres - low) / (high - low)).clamp(0.0, 1.0), 0.0, 0.0]]
+        }
+        RuntimeKind::BaseColorNormalRoughness if options.is_low_quality => {
+            vec![colour, [normal[0], normal[1], p.roughness]]
+        }
+        // The mask's channel is written only where the kind stores it.
+        _ => {
+            let has_mask = kind == RuntimeKind::BaseColorNormalSpecularMaskYCoCg;
+            let has_specular = kind != RuntimeKind::BaseColorNormalRoughness;
+            let mask = if has_mask { p.mask[0] } else { f32::NAN };
+            let specular = if has_specular { p.specular } else { f32::NAN };
+            vec![colour, [normal[0], normal[1], mask], [specular, p.roughness, normal[2]]]
+        }
+    }
+}
+
+/// The camera that a page was drawn with.
+pub fn camera(texture: &RuntimeTexture, page: PageAddress) -> PageCamera {
+    PageCamera::new(&texture.volume, &texture.shape, page)
+}
