@@ -9,6 +9,8 @@
 //! | 15 to 20 | more sampled images |
 //! | 21 | second sampler |
 //! | 22, 23 | more storage images |
+//! | 24, 25 | more storage buffers |
+//! | 26, 27 | yet more sampled images |
 //!
 //! Why beside the bindless table: synchronisation validation takes every element of an array binding for used, so
 //! passes that reached their buffers and targets through the table could not be checked; and drivers that run
@@ -45,6 +47,14 @@ pub const PASS_SECOND_SAMPLER: u32 = PASS_FIRST_MORE_IMAGE + PASS_MORE_IMAGES;
 pub const PASS_FIRST_MORE_STORAGE: u32 = PASS_SECOND_SAMPLER + 1;
 /// Number of further storage image bindings.
 pub const PASS_MORE_STORAGE: u32 = 2;
+/// First of the further storage buffer bindings.
+pub const PASS_FIRST_MORE_BUFFER: u32 = PASS_FIRST_MORE_STORAGE + PASS_MORE_STORAGE;
+/// Number of further storage buffer bindings.
+pub const PASS_MORE_BUFFERS: u32 = 2;
+/// First of the last sampled image bindings.
+pub const PASS_FIRST_LAST_IMAGE: u32 = PASS_FIRST_MORE_BUFFER + PASS_MORE_BUFFERS;
+/// Number of the last sampled image bindings.
+pub const PASS_LAST_IMAGES: u32 = 2;
 /// Sets an arena takes from one descriptor pool.
 const SETS_A_POOL: u32 = 64;
 
@@ -88,8 +98,16 @@ pub(super) fn make_layout(device: &Device) -> Result<vk::DescriptorSetLayout> {
         )
         .chain([binding(PASS_SECOND_SAMPLER, vk::DescriptorType::SAMPLER)])
         .chain(
-            (PASS_FIRST_MORE_STORAGE..PASS_FIRST_MORE_STORAGE + PASS_MORE_STORAGE)
+            (PASS_FIRST_MORE_STORAGE..PASS_FIRST_MORE_BUFFER)
                 .map(|b| binding(b, vk::DescriptorType::STORAGE_IMAGE)),
+        )
+        .chain(
+            (PASS_FIRST_MORE_BUFFER..PASS_FIRST_LAST_IMAGE)
+                .map(|b| binding(b, vk::DescriptorType::STORAGE_BUFFER)),
+        )
+        .chain(
+            (PASS_FIRST_LAST_IMAGE..PASS_FIRST_LAST_IMAGE + PASS_LAST_IMAGES)
+                .map(|b| binding(b, vk::DescriptorType::SAMPLED_IMAGE)),
         )
         .collect();
     // A pass leaves out what its shader has no use for.
@@ -216,8 +234,8 @@ impl Arena {
     fn make_pool(&self) -> Result<vk::DescriptorPool> {
         let size = |ty, count| vk::DescriptorPoolSize { ty, descriptor_count: count * SETS_A_POOL };
         let sizes = [
-            size(vk::DescriptorType::STORAGE_BUFFER, PASS_BUFFERS),
-            size(vk::DescriptorType::SAMPLED_IMAGE, PASS_IMAGES + PASS_MORE_IMAGES),
+            size(vk::DescriptorType::STORAGE_BUFFER, PASS_BUFFERS + PASS_MORE_BUFFERS),
+            size(vk::DescriptorType::SAMPLED_IMAGE, PASS_IMAGES + PASS_MORE_IMAGES + PASS_LAST_IMAGES),
             size(vk::DescriptorType::SAMPLER, 2),
             size(vk::DescriptorType::STORAGE_IMAGE, PASS_STORAGE_IMAGES + PASS_MORE_STORAGE),
         ];
