@@ -104,34 +104,73 @@ fn ambient_visibility(position: vec2<f32>, distance: f32) -> f32 {
     return sum / total;
 }
 
+// What a pixel covers of a surface, metres.
+struct Pixel {
+    world: vec3<f32>,
+    // Steps to the neighbouring pixels.
+    dx: vec3<f32>,
+    dy: vec3<f32>,
+}
+
+// Derivatives outside of branches; below, textures are sampled with explicit gradients.
+fn pixel_of(in: Varyings) -> Pixel {
+    let f = &frames[pc.frame_index];
+    var dx = dpdx(in.relative) * (*f).footprint;
+    var dy = dpdy(in.relative) * (*f).footprint;
+    return Pixel(in.relative + (*f).camera, dx, dy);
+}
+
+// A sampler with one width for all directions blurs ground seen at a grazing angle: meet it half-way.
+fn narrowed(pixel: Pixel) -> Pixel {
+    if frames[pc.frame_index].anisotropic != 0u {
+        return pixel;
+    }
+    let a = length(pixel.dx);
+    let b = length(pixel.dy);
+    let narrower = max(sqrt(min(a, b) / max(max(a, b), 1e-9)), 0.5);
+    return Pixel(
+        pixel.world, pixel.dx * select(1.0, narrower, a > b), pixel.dy * select(narrower, 1.0, a > b),
+    );
+}
+
+fn is_ground(in: Varyings) -> bool {
+    return primitives[instances[in.instance].primitive].kind == KIND_TERRAIN_CHUNK;
+}
+
+// The ground's materials, evaluated here and now.
+fn direct_ground(pixel: Pixel) -> TerrainMaterial {
+    var surface = terrain_material(pixel.world.xz, pixel.dx.xz, pixel.dy.xz);
+    return surface;
+}
+
 @fragment
 fn base_fragment(in: Varyings) -> @location(0) vec4<f32> {
-    return vec4(shaded(in, 1.0), 1.0);
+    let pixel = narrowed(pixel_of(in));
+    var ground: TerrainMaterial;
+    if is_ground(in) {
+        ground = direct_ground(pixel);
+    }
+    return vec4(shaded(in, pixel, ground, 1.0), 1.0);
 }
 
 @fragment
 fn base_fragment_occluded(in: Varyings) -> @location(0) vec4<f32> {
     let distance = frames[pc.frame_index].near / max(in.clip.z, 1e-9);
-    return vec4(shaded(in, ambient_visibility(in.clip.xy, distance)), 1.0);
+    let pixel = narrowed(pixel_of(in));
+    var ground: TerrainMaterial;
+    if is_ground(in) {
+        ground = direct_ground(pixel);
+    }
+    return vec4(shaded(in, pixel, ground, ambient_visibility(in.clip.xy, distance)), 1.0);
 }
 
-// Linear light of a pixel that `occlusion` leaves so much of its ambient light.
-fn shaded(in: Varyings, occlusion: f32) -> vec3<f32> {
+// Linear light of a pixel that `occlusion` leaves so much of its ambient light. `surface` counts on the ground.
+fn shaded(in: Varyings, pixel: Pixel, surface: TerrainMaterial, occlusion: f32) -> vec3<f32> {
     let f = &frames[pc.frame_index];
-    let instance = instances[in.instance];
-    let kind = primitives[instance.primitive].kind;
-    let world = in.relative + (*f).camera;
-    // Derivatives outside of branches; below, textures are sampled with explicit gradients.
-    var dx = dpdx(in.relative) * (*f).footprint;
-    var dy = dpdy(in.relative) * (*f).footprint;
-    if (*f).anisotropic == 0u {
-        // A sampler with one width for all directions blurs ground seen at a grazing angle: meet it half-way.
-        let a = length(dx);
-        let b = length(dy);
-        let narrower = max(sqrt(min(a, b) / max(max(a, b), 1e-9)), 0.5);
-        dx *= select(1.0, narrower, a > b);
-        dy *= select(narrower, 1.0, a > b);
-    }
+    let kind = primitives[instances[in.instance].primitive].kind;
+    let world = pixel.world;
+    let dx = pixel.dx;
+    let dy = pixel.dy;
     let has_terrain = (*f).has_terrain != 0u;
     let sun = (*f).sun;
     let sun_colour = (*f).sun_colour;
@@ -148,7 +187,6 @@ fn shaded(in: Varyings, occlusion: f32) -> vec3<f32> {
     }
     var glint = 0.0;
     if kind == KIND_TERRAIN_CHUNK {
-        let surface = terrain_material(world.xz, dx.xz, dy.xz);
         normal = surface.normal;
         albedo = surface.base_colour;
         sky_visibility *= surface.occlusion;

@@ -6,8 +6,12 @@ use super::{Knob, When, knob, number, on_off, one_of, store};
 
 const ON_OFF: &[(&str, bool)] = &[("on", true), ("off", false)];
 const BORDERS: &[(&str, Borders)] = &[("off", Borders::Off), ("on", Borders::On), ("level", Borders::Level)];
-const FILTERS: &[(&str, Filter)] =
-    &[("bilinear", Filter::Bilinear), ("trilinear", Filter::Trilinear), ("stochastic", Filter::Stochastic)];
+const FILTERS: &[(&str, Filter)] = &[
+    ("auto", Filter::Auto),
+    ("bilinear", Filter::Bilinear),
+    ("trilinear", Filter::Trilinear),
+    ("stochastic", Filter::Stochastic),
+];
 
 fn name_of<T: PartialEq>(values: &[(&str, T)], value: T) -> String {
     values.iter().find(|(_, other)| *other == value).map(|(name, _)| (*name).to_owned()).unwrap_or_default()
@@ -75,7 +79,7 @@ pub const KNOBS: &[Knob] = &[
     knob!(
         "vt.filter",
         Live,
-        "bilinear, trilinear, stochastic",
+        "auto, bilinear, trilinear, stochastic",
         "how levels of virtual textures are mixed",
         |s| name_of(FILTERS, s.vt.filter),
         |s, t| store(&mut s.vt.filter, one_of(t, FILTERS))

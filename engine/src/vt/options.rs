@@ -5,12 +5,14 @@ use super::Knobs;
 /// How neighbouring levels are mixed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub enum Filter {
+    /// `Stochastic` where frames are averaged over time, otherwise `Trilinear`.
+    #[default]
+    Auto,
     /// Not at all: one level, filtered in itself.
     Bilinear,
     /// Two lookups and their mean by distance.
     Trilinear,
     /// One lookup, of a level chosen by noise that changes with the frame: smooth where frames are averaged over time.
-    #[default]
     Stochastic,
 }
 
