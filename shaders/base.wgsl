@@ -4,9 +4,20 @@
 //!include lib/terrain.wgsl
 //!include lib/atmosphere.wgsl
 //!include lib/ground.wgsl
+//!include lib/virtual_texture_second.wgsl
+//!include lib/virtual_texture_feedback.wgsl
 
 struct BasePush {
     frame_index: u32,
+    // Slots of the ground's virtual textures: surface, height of the world, displacement. See NO_TEXTURE.
+    surface_texture: u32,
+    height_texture: u32,
+    displacement_texture: u32,
+    // Metres from the camera where displacement begins to fade, and where it is gone.
+    displacement_fade: vec2<f32>,
+    // 1 where what is nearer than the finest page shows is evaluated here.
+    near_detail: u32,
+    padding: u32,
 }
 var<immediate> pc: BasePush;
 
@@ -31,8 +42,44 @@ fn octahedral(packed: u32) -> vec3<f32> {
     return normalize(vec3(xz.x, y, xz.y));
 }
 
+// Height that a place gets on top of its vertex's.
+fn displaced(place: vec2<f32>, relative: vec3<f32>) -> f32 {
+    let share = displacement_share(length(relative));
+    if pc.displacement_texture == NO_TEXTURE || share <= 0.0 {
+        return 0.0;
+    }
+    let vt = vt_texture(pc.displacement_texture);
+    let uv = (place + terrain.half_extent) / (2.0 * terrain.half_extent);
+    let request = vt_request_level(vt, vt_frame(), uv, displacement_level(vt, length(relative)), vec2(0u));
+    var unheard = vt_no_feedback();
+    return share * vt_height(vt, vt_second_sample(vt, request, &unheard).r);
+}
+
+@vertex
+fn base_vertex_virtual(
+    @builtin(vertex_index) vertex: u32, @builtin(instance_index) instance_index: u32,
+) -> Varyings {
+    var out = placed(vertex, instance_index);
+    if is_ground(out) {
+        let camera = frames[pc.frame_index].camera;
+        out.relative.y += displaced(out.relative.xz + camera.xz, out.relative);
+    }
+    return clipped(out);
+}
+
 @vertex
 fn base_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) instance_index: u32) -> Varyings {
+    return clipped(placed(vertex, instance_index));
+}
+
+fn clipped(placed: Varyings) -> Varyings {
+    var out = placed;
+    out.clip = frames[pc.frame_index].view_projection * vec4(out.relative, 1.0);
+    return out;
+}
+
+// A vertex in the world, not yet projected.
+fn placed(vertex: u32, instance_index: u32) -> Varyings {
     let f = &frames[pc.frame_index];
     let instance = instances[instance_index];
     let primitive = primitives[instance.primitive];
@@ -78,7 +125,6 @@ fn base_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) inst
             primitive.colour * unpack4x8unorm(vertices[word + 4u]).rgb
             * payloads[instance_index].tint;
     }
-    out.clip = (*f).view_projection * vec4(out.relative, 1.0);
     return out;
 }
 
@@ -141,6 +187,115 @@ fn is_ground(in: Varyings) -> bool {
 fn direct_ground(pixel: Pixel) -> TerrainMaterial {
     var surface = terrain_material(pixel.world.xz, pixel.dx.xz, pixel.dy.xz);
     return surface;
+}
+
+// There is no such texture.
+const NO_TEXTURE: u32 = 0xffffffffu;
+// The mask of the ground is its occlusion, as a share of this: see vt/page_terrain.wgsl.
+const MOST_OCCLUSION: f32 = 1.12;
+// Levels below the finest page where the materials themselves begin to be evaluated, and where nothing else is.
+const NEAR_BEGIN: f32 = -0.4;
+const NEAR_END: f32 = -1.4;
+// How far up a stone the ground lies, as a share of a metre.
+const COVER: f32 = 0.45;
+
+// Place and steps of a pixel in textures that cover the whole map.
+struct MapPixel {
+    uv: vec2<f32>,
+    dx: vec2<f32>,
+    dy: vec2<f32>,
+    at: vec2<u32>,
+}
+
+fn map_pixel(pixel: Pixel, position: vec4<f32>) -> MapPixel {
+    let size = 2.0 * terrain.half_extent;
+    let uv = (pixel.world.xz + terrain.half_extent) / size;
+    return MapPixel(uv, pixel.dx.xz / size, pixel.dy.xz / size, vec2<u32>(position.xy));
+}
+
+// The ground's surface as its virtual texture has it. Closer than its finest page, the materials take over.
+fn virtual_ground(pixel: Pixel, map: MapPixel, feedback: ptr<function, VtFeedback>) -> TerrainMaterial {
+    let vt = vt_texture(pc.surface_texture);
+    let request = vt_request(vt, vt_frame(), map.uv, map.dx, map.dy, 0.0, map.at);
+    let sample = vt_sample_layers(vt, request, 3u, feedback);
+    var s = vt_surface(VT_KIND_BASE_COLOR_NORMAL_SPECULAR_MASK_YCOCG, sample.layers);
+    var ground = TerrainMaterial(s.base_colour, s.normal, s.roughness, s.specular, s.mask.x * MOST_OCCLUSION, 0.0);
+    let near = smoothstep(NEAR_BEGIN, NEAR_END, vt_footprint_level(vt, map.dx, map.dy));
+    if pc.near_detail != 0u && near > 0.0 {
+        let direct = direct_ground(narrowed(pixel));
+        ground.base_colour = mix(ground.base_colour, direct.base_colour, near);
+        ground.normal = normalize(mix(ground.normal, direct.normal, near));
+        ground.roughness = mix(ground.roughness, direct.roughness, near);
+        ground.specular = mix(ground.specular, direct.specular, near);
+        ground.occlusion = mix(ground.occlusion, direct.occlusion, near);
+    }
+    ground.base_colour = vt_shown(vt, sample.page, ground.base_colour);
+    return ground;
+}
+
+// The level at which vertices at a distance read displacement: neighbours of different chunks read the same.
+fn displacement_level(vt: VirtualTexture, distance: f32) -> f32 {
+    let texel = 2.0 * terrain.half_extent.x / (vt.tiles.x * vt.tile);
+    return log2(max(distance * 0.012 / texel, 1.0));
+}
+
+// How much of it a vertex at a distance has.
+fn displacement_share(distance: f32) -> f32 {
+    return 1.0 - smoothstep(pc.displacement_fade.x, pc.displacement_fade.y, distance);
+}
+
+// The pixel says for the vertices around it which displacement they read.
+fn ask_for_displacement(in: Varyings, map: MapPixel, feedback: ptr<function, VtFeedback>) {
+    let distance = length(in.relative);
+    if pc.displacement_texture == NO_TEXTURE || displacement_share(distance) <= 0.0 {
+        return;
+    }
+    let vt = vt_texture(pc.displacement_texture);
+    let request = vt_request_level(vt, vt_frame(), map.uv, displacement_level(vt, distance), map.at);
+    let word = vt_feedback_word(vt, request.place, vt_whole_level(vt, request.level));
+    *feedback = vt_feedback_add(*feedback, word, map.at, vt_frame().frame);
+}
+
+// Earth and grass that lie on the foot of what stands on the ground, by the ground's height under it.
+fn covered(in: Varyings, pixel: Pixel, map: MapPixel, feedback: ptr<function, VtFeedback>) -> vec3<f32> {
+    if pc.height_texture == NO_TEXTURE {
+        return in.colour;
+    }
+    let vt = vt_texture(pc.height_texture);
+    let request = vt_request(vt, vt_frame(), map.uv, map.dx, map.dy, 0.0, map.at);
+    let height = vt_height(vt, vt_second_sample(vt, request, feedback).r);
+    let share = 1.0 - smoothstep(0.0, COVER, pixel.world.y - height);
+    if share <= 0.0 {
+        return in.colour;
+    }
+    return mix(in.colour, virtual_ground(pixel, map, feedback).base_colour, 0.85 * share);
+}
+
+fn virtual_light(in: Varyings, occlusion: f32) -> vec4<f32> {
+    let whole = pixel_of(in);
+    let map = map_pixel(whole, in.clip);
+    var feedback = vt_no_feedback();
+    var ground: TerrainMaterial;
+    var shown = in;
+    if is_ground(in) {
+        ground = virtual_ground(whole, map, &feedback);
+        ask_for_displacement(in, map, &feedback);
+    } else {
+        shown.colour = covered(in, whole, map, &feedback);
+    }
+    vt_feedback_write(feedback, map.at);
+    return vec4(shaded(shown, narrowed(whole), ground, occlusion), 1.0);
+}
+
+@fragment @early_depth_test(force)
+fn base_fragment_virtual(in: Varyings) -> @location(0) vec4<f32> {
+    return virtual_light(in, 1.0);
+}
+
+@fragment @early_depth_test(force)
+fn base_fragment_virtual_occluded(in: Varyings) -> @location(0) vec4<f32> {
+    let distance = frames[pc.frame_index].near / max(in.clip.z, 1e-9);
+    return virtual_light(in, ambient_visibility(in.clip.xy, distance));
 }
 
 @fragment

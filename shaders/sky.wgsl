@@ -2,10 +2,10 @@
 //!include lib/frame.wgsl
 //!include lib/atmosphere.wgsl
 
-struct BasePush {
+struct SkyPush {
     frame_index: u32,
 }
-var<immediate> pc: BasePush;
+var<immediate> pc: SkyPush;
 
 struct Varyings {
     @builtin(position) clip: vec4<f32>,

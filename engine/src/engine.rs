@@ -33,6 +33,7 @@ use crate::vk::{
     Buffer, CommandEncoder, CommandPool, Device, DeviceOptions, Instance, InstanceOptions, Location, Point,
     Timeline,
 };
+use crate::vt::{self, VirtualTextures};
 
 /// How to make an [`Engine`].
 #[derive(Debug)]
@@ -109,6 +110,7 @@ pub struct Engine {
     pub(crate) renderer: Renderer,
     pub(crate) scene: Scene,
     pub(crate) ground: Option<StreamedGround>,
+    pub(crate) textures: Option<VirtualTextures>,
     pub(crate) uploads: UploadRing,
     readback: Option<Buffer>,
     pub(crate) sparse: SparseMemory,
@@ -175,6 +177,7 @@ impl Engine {
             renderer: Renderer::new(&device, render, frames_in_flight)?,
             scene: Scene::new(&device, &sparse)?,
             ground: None,
+            textures: None,
             uploads: UploadRing::new(&device, upload_bytes)?,
             readback: None,
             sparse,
@@ -224,6 +227,47 @@ impl Engine {
         self.ground = ground;
     }
 
+    /// Virtual textures, if they were asked for.
+    pub fn textures(&self) -> Option<&VirtualTextures> {
+        self.textures.as_ref()
+    }
+
+    /// The same, to change.
+    pub fn textures_mut(&mut self) -> Option<&mut VirtualTextures> {
+        self.textures.as_mut()
+    }
+
+    /// Makes virtual textures, in place of those before.
+    ///
+    /// # Errors
+    /// When the driver refuses a pipeline, or has no memory.
+    pub fn use_textures(&mut self, options: vt::Options) -> Result<()> {
+        self.textures = None;
+        self.textures = Some(VirtualTextures::new(&self.device, options, self.graph.frames_in_flight())?);
+        Ok(())
+    }
+
+    /// Draws the ground of the scene's terrain with virtual textures from now on.
+    ///
+    /// # Errors
+    /// When there is no terrain, [`use_textures`](Self::use_textures) was not called, or there is no memory.
+    pub fn use_ground_textures(&mut self, desc: &vt::GroundTexturesDesc) -> Result<vt::GroundTextures> {
+        let Self { textures, scene, sparse, .. } = self;
+        let (Some(textures), Some(terrain)) = (textures, scene.terrain()) else {
+            return Err(vt::VtError::NoGround.into());
+        };
+        Ok(textures.set_ground(sparse, terrain, desc)?)
+    }
+
+    /// Makes a virtual texture that is drawn at run time.
+    ///
+    /// # Errors
+    /// When [`use_textures`](Self::use_textures) was not called, the texture cannot be, or there is no memory.
+    pub fn create_texture(&mut self, desc: &vt::RuntimeTextureDesc) -> Result<vt::TextureId> {
+        let Some(textures) = &mut self.textures else { return Err(vt::VtError::Off.into()) };
+        Ok(textures.create_texture(&self.sparse, desc)?)
+    }
+
     /// The frame graph.
     pub fn graph(&self) -> &FrameGraph {
         &self.graph
@@ -243,6 +287,9 @@ impl Engine {
     /// exposure is that of its own light. Frames of another size, or that look elsewhere, are taken for cuts anyway.
     pub fn cut(&mut self) {
         self.renderer.cut();
+        if let Some(textures) = &mut self.textures {
+            textures.cut();
+        }
     }
 
     /// Budget, degrade ladder and residents.
@@ -391,7 +438,7 @@ impl Engine {
             streaming: None,
             shadow: None,
             volume: None,
-            vt: None,
+            vt: self.textures.as_ref().map(VirtualTextures::stats),
             objects: ObjectStats { created_last_100_frames: objects.created - first, live: objects.live },
             validation_messages: self.device.instance().messages().failures(),
             checker_messages: self.sparse.checker().is_on().then(|| self.sparse.checker().reports()),

@@ -1,6 +1,6 @@
 //! What can go wrong with an engine.
 
-use crate::{graph, render, scene, sparse, streaming, vk};
+use crate::{graph, render, scene, sparse, streaming, vk, vt};
 
 /// Result of the engine.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -25,6 +25,9 @@ pub enum Error {
     /// Rendering.
     #[error(transparent)]
     Render(#[from] render::Error),
+    /// Virtual textures.
+    #[error(transparent)]
+    Textures(#[from] vt::VtError),
     /// The frame graph.
     #[error(transparent)]
     Graph(graph::Error),
@@ -49,6 +52,7 @@ impl Error {
             Self::Scene(error) => error.out_of_memory(),
             Self::Streaming(error) => error.out_of_memory(),
             Self::Render(error) => error.out_of_memory(),
+            Self::Textures(error) => error.out_of_memory(),
             Self::Graph(graph::Error::Pass { source, .. }) => {
                 let scene = source.downcast_ref::<scene::Error>().and_then(scene::Error::out_of_memory);
                 let sparse = || source.downcast_ref::<sparse::Error>().and_then(sparse::Error::out_of_memory);

@@ -7,6 +7,7 @@ use crate::pressure::{Parts, Pressure};
 use crate::render::{FrameTarget, Quality, Renderer, Updated, View, World};
 use crate::sparse::{Flushed, SparseMemory};
 use crate::vk::timeline::PresentSync;
+use crate::vt::{SampleSettings, VtAtlases, VtFrame};
 
 /// Frames over which made objects are counted.
 const COUNTED_FRAMES: usize = 100;
@@ -85,6 +86,9 @@ impl Engine {
             Err(error) => (self.update_only(&flushed)?.graphics, Err(error)),
         };
         self.scene.submitted();
+        if let Some(textures) = &mut self.textures {
+            textures.submitted(self.frame);
+        }
         if let Some(ground) = &mut self.ground {
             ground.image_mut().submitted();
         }
@@ -100,8 +104,8 @@ impl Engine {
         extent: [u32; 2],
         present: Option<&mut PresentTarget<'_>>,
     ) -> Result<graph::Result<Done>> {
-        let Self { graph, renderer, scene, ground, uploads, sparse, frame, .. } = self;
-        let world = World { scene, ground: ground.as_ref() };
+        let Self { graph, renderer, scene, ground, textures, uploads, sparse, frame, .. } = self;
+        let world = World { scene, ground: ground.as_ref(), textures: textures.as_ref() };
         let target = FrameTarget { extent, frame: *frame, place: graph.place() };
         renderer.prepare(world, view, target, uploads)?;
         let mut frame = graph.begin();
@@ -117,14 +121,18 @@ impl Engine {
 
     /// A frame that draws nothing.
     fn update_only(&mut self, flushed: &Flushed) -> Result<Done> {
-        let Self { graph, scene, ground, sparse, .. } = self;
+        let Self { graph, scene, ground, textures, sparse, .. } = self;
         let mut frame = graph.begin();
-        declare_updates(&mut frame, World { scene, ground: ground.as_ref() }, sparse, flushed);
+        let world = World { scene, ground: ground.as_ref(), textures: textures.as_ref() };
+        declare_updates(&mut frame, world, sparse, flushed);
         Ok(frame.compile()?.record()?.submit(&[], PresentSync::default())?)
     }
 
     fn keep_unsubmitted(&mut self) {
         self.scene.keep_unsubmitted();
+        if let Some(textures) = &mut self.textures {
+            textures.keep_unsubmitted();
+        }
         if let Some(ground) = &mut self.ground {
             ground.image_mut().keep_unsubmitted();
         }
@@ -158,7 +166,18 @@ impl Engine {
     /// Brings scene and reserved memory up to date.
     fn update_memory(&mut self, view: &View, extent: [u32; 2]) -> Result<Flushed> {
         self.scene.prepare(&view.camera, &mut self.uploads, self.frame)?;
+        self.prepare_textures(extent)?;
         self.flush(view, extent)
+    }
+
+    /// Decides what virtual textures do in the frame.
+    fn prepare_textures(&mut self, extent: [u32; 2]) -> Result<()> {
+        let Self { textures, scene, renderer, graph, frame, .. } = self;
+        let Some(textures) = textures else { return Ok(()) };
+        let settings = SampleSettings { is_averaged: renderer.effects().temporal };
+        let extent = renderer.quality().drawn_extent(extent);
+        let at = VtFrame { frame: *frame, place: graph.place(), extent, settings };
+        Ok(textures.prepare(at, scene, true)?)
     }
 
     /// Executes the frame's binds. A ground whose tiles are refused is drawn with those that it has; buffers of the scene
@@ -196,6 +215,7 @@ fn declare_updates<'f>(
 ) -> Updated {
     let mut scene = world.scene.import(frame);
     let mut ground = world.ground.map(|ground| ground.image().import(frame, sparse));
+    let mut atlases = world.textures.map(|textures| textures.import(frame, sparse));
     let bound = flushed.wait;
     let mut commit = frame.pass("CommitReservedResource", Queue::Commit).when(bound.is_some());
     for buffer in scene.all_mut() {
@@ -204,13 +224,18 @@ fn declare_updates<'f>(
     if let Some(images) = &mut ground {
         commit = commit.write(&mut images.image, Access::Commit);
     }
+    for image in atlases.iter_mut().flat_map(VtAtlases::all_mut) {
+        commit = commit.write(image, Access::Commit);
+    }
     // Bound already: tiles are filled according to what the driver gave.
     commit.commit(move || Ok(bound));
     world.scene.declare(frame, &mut scene);
     if let (Some(ground), Some(images)) = (world.ground, &mut ground) {
         ground.image().declare(frame, images);
     }
-    Updated { scene, ground }
+    let textures = world.textures.zip(atlases);
+    let textures = textures.map(|(textures, atlases)| textures.declare(frame, (world.scene, scene), atlases));
+    Updated { scene, ground, textures }
 }
 
 /// Declares the copy of the output into the swapchain's image, and what is drawn over it.

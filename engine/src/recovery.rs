@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::vk::{self, LossReport};
-use crate::{graph, render, scene, sparse, streaming};
+use crate::{graph, render, scene, sparse, streaming, vt};
 
 /// What a program does when its device is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -137,6 +137,8 @@ impl Error {
             Error::Scene(error) => of_scene(error),
             Error::Streaming(streaming::Error::Sparse(error)) => of_sparse(error),
             Error::Streaming(streaming::Error::Vulkan(error)) => error.loss(),
+            Error::Textures(vt::VtError::Sparse(error)) => of_sparse(error),
+            Error::Textures(error) => error.vulkan().and_then(vk::Error::loss),
             Error::Render(render::Error::Scene(error)) => of_scene(error),
             Error::Render(render::Error::Sparse(error)) => of_sparse(error),
             Error::Render(render::Error::Vulkan(error)) => error.loss(),

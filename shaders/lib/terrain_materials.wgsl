@@ -13,7 +13,7 @@
 @group(1) @binding(10) var detail_texture: texture_2d<f32>;
 // Made by terrain_layers.wgsl: relative colour and height; normal x and y, roughness, occlusion.
 @group(1) @binding(11) var layer_colours: texture_2d_array<f32>;
-@group(1) @binding(15) var layer_forms: texture_2d_array<f32>;
+@group(1) @binding(26) var layer_forms: texture_2d_array<f32>;
 @group(1) @binding(12) var trilinear: sampler;
 
 struct TerrainMaterial {

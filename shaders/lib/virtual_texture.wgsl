@@ -8,8 +8,8 @@
 // The mapped level may be coarser than the one asked for: VtPage is by the mapped one. The two fetches are in
 // lib/virtual_texture_bindings.wgsl, for these bindings of group 1 (engine/src/vt/sampling/mod.rs):
 //
-//   6       constants: VirtualTextureFrame, then the array of VirtualTexture
-//   7       feedback (lib/virtual_texture_feedback.wgsl: include it to write, leave it out to sample only)
+//   24      constants: VirtualTextureFrame, then the array of VirtualTexture
+//   25      feedback (lib/virtual_texture_feedback.wgsl: include it to write, leave it out to sample only)
 //   15      page table               16, 17, 18   layers of the atlas
 //   19      page table of a second   20           its layer (lib/virtual_texture_second.wgsl)
 //   21      sampler: bilinear, clamp, anisotropic where textures are

@@ -16,7 +16,7 @@ struct VirtualTextures {
     textures: array<VirtualTexture>,
 }
 
-@group(1) @binding(6) var<storage, read> virtual_textures: VirtualTextures;
+@group(1) @binding(24) var<storage, read> virtual_textures: VirtualTextures;
 @group(1) @binding(15) var vt_page_table: texture_2d<u32>;
 @group(1) @binding(16) var vt_layer0: texture_2d<f32>;
 @group(1) @binding(17) var vt_layer1: texture_2d<f32>;

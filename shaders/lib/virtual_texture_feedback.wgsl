@@ -4,7 +4,7 @@
 // what was said: see vt_feedback_word.
 //!include lib/virtual_texture_bindings.wgsl
 
-@group(1) @binding(7) var<storage, read_write> vt_feedback: array<atomic<u32>>;
+@group(1) @binding(25) var<storage, read_write> vt_feedback: array<atomic<u32>>;
 
 const VT_FIRST_FEEDBACK: u32 = 4u;
 

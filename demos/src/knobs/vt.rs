@@ -133,6 +133,14 @@ pub const KNOBS: &[Knob] = &[
         |s, t| store(&mut s.vt.planner.max_uploads_per_frame_streaming, limit_of(t))
     ),
     knob!(
+        "vt.near_detail",
+        Live,
+        "on, off",
+        "evaluate the ground's materials where the finest page is too coarse",
+        |s| on_off(s.vt.near_detail),
+        |s, t| store(&mut s.vt.near_detail, one_of(t, ON_OFF))
+    ),
+    knob!(
         "vt.page_free_threshold",
         Live,
         "1 to 1000",

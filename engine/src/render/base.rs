@@ -10,6 +10,7 @@ use super::ground::GroundPlaneDraw;
 use super::renderer::World;
 use super::sky::Sky;
 use super::targets::{COLOUR_FORMAT, DEPTH_FORMAT};
+use super::virtual_ground::VirtualGround;
 use crate::graph::{Access, Frame, ImageHandle, ImageInfo, Queue, ShaderStages};
 use crate::scene::SceneBuffers;
 use crate::streaming::StreamedImages;
@@ -18,12 +19,25 @@ use crate::vk::{
     Buffer, ColourTarget, CommandEncoder, DepthTarget, Device, GraphicsDesc, GraphicsPipeline, Image, Load,
     PassBindings, Result, Sampler, SamplerDesc, shader,
 };
+use crate::vt::VtImages;
 
 gpu_struct! {
-    /// Push constants of `shaders/base.wgsl` and `shaders/sky.wgsl`.
+    /// Push constants of `shaders/base.wgsl`.
     pub struct BasePush {
         /// Place of this frame's constants.
         pub frame_index: u32,
+        /// Slot of the virtual texture of the ground's surface.
+        pub surface_texture: u32,
+        /// Slot of that of the world's height; all ones for none.
+        pub height_texture: u32,
+        /// Slot of that of displacement; all ones for none.
+        pub displacement_texture: u32,
+        /// Metres from the camera where displacement begins to fade, and where it is gone.
+        pub displacement_fade: [f32; 2],
+        /// 1 where what is nearer than the finest page shows is evaluated in the pass.
+        pub near_detail: u32,
+        /// To a multiple of 8 bytes.
+        pub padding: u32,
     }
 }
 
@@ -35,6 +49,8 @@ pub(super) struct Drawn<'f> {
     pub(super) culling: &'f Culling,
     pub(super) list: DrawList,
     pub(super) ground: Option<StreamedImages>,
+    /// Virtual textures of the ground.
+    pub(super) textures: Option<VirtualGround<'f>>,
 }
 
 impl<'f> Drawn<'f> {
@@ -57,10 +73,32 @@ impl<'f> Drawn<'f> {
         buffers
     }
 
+    /// Push constants of the passes that draw it.
+    pub(super) fn push(&self, frame_index: u32) -> BasePush {
+        match &self.textures {
+            Some(textures) => textures.push(frame_index),
+            None => BasePush { frame_index, ..bytemuck::Zeroable::zeroed() },
+        }
+    }
+
     /// Draws what culling left, with a pipeline bound.
     pub(super) fn draw(&self, encoder: &mut CommandEncoder) {
         encoder.bind_indices(self.world.scene.geometry().indices().buffer());
         self.culling.draw(encoder);
+    }
+}
+
+fn base_desc(samples: SampleCountFlags) -> GraphicsDesc<'static> {
+    GraphicsDesc {
+        name: "Base",
+        shader: &shader::BASE,
+        vertex: "base_vertex",
+        fragment: Some("base_fragment"),
+        colours: &[COLOUR_FORMAT],
+        blends: &[],
+        depth: Some((DEPTH_FORMAT, false)),
+        cull: CullModeFlags::BACK,
+        samples,
     }
 }
 
@@ -89,22 +127,14 @@ pub(super) struct BasePass {
     pub(super) ground: GroundPlaneDraw,
     base: GraphicsPipeline,
     base_occluded: GraphicsPipeline,
+    /// With the ground's virtual textures: without and with ambient occlusion.
+    base_virtual: Option<[GraphicsPipeline; 2]>,
     sampler: Sampler,
 }
 
 impl BasePass {
     pub(super) fn new(device: &Arc<Device>, samples: SampleCountFlags, anisotropy: u32) -> Result<Self> {
-        let base = GraphicsDesc {
-            name: "Base",
-            shader: &shader::BASE,
-            vertex: "base_vertex",
-            fragment: Some("base_fragment"),
-            colours: &[COLOUR_FORMAT],
-            blends: &[],
-            depth: Some((DEPTH_FORMAT, false)),
-            cull: CullModeFlags::BACK,
-            samples,
-        };
+        let base = base_desc(samples);
         let occluded =
             GraphicsDesc { name: "Base.Occluded", fragment: Some("base_fragment_occluded"), ..base.clone() };
         let desc = SamplerDesc { linear: true, repeat: true, anisotropy: anisotropy as f32 };
@@ -115,8 +145,31 @@ impl BasePass {
             ground: GroundPlaneDraw::new(device, samples)?,
             base: GraphicsPipeline::new(device, &base)?,
             base_occluded: GraphicsPipeline::new(device, &occluded)?,
+            base_virtual: None,
             sampler: Sampler::new(device, "Trilinear", desc)?,
         })
+    }
+
+    /// Compiles what draws the ground with virtual textures, if that was not done yet.
+    pub(super) fn prepare_virtual(&mut self, device: &Arc<Device>) -> Result<()> {
+        self.depth.prepare_virtual(device)?;
+        if self.base_virtual.is_none() {
+            let base = GraphicsDesc {
+                name: "Base.Virtual",
+                vertex: "base_vertex_virtual",
+                fragment: Some("base_fragment_virtual"),
+                ..base_desc(self.samples)
+            };
+            let occluded = GraphicsDesc {
+                name: "Base.Virtual.Occluded",
+                fragment: Some("base_fragment_virtual_occluded"),
+                ..base.clone()
+            };
+            let pipelines =
+                [GraphicsPipeline::new(device, &base)?, GraphicsPipeline::new(device, &occluded)?];
+            self.base_virtual = Some(pipelines);
+        }
+        Ok(())
     }
 
     /// The images that are drawn into.
@@ -137,8 +190,9 @@ impl BasePass {
         colour: &mut Colour,
         (depth, occlusion): (Depth, ImageHandle),
         (frames, extent): (&'f Buffer, [u32; 2]),
+        images: Option<&mut VtImages>,
     ) {
-        let push = BasePush { frame_index: frame.place() as u32 };
+        let push = drawn.push(frame.place() as u32);
         let Drawn { buffers, list, ground, .. } = drawn;
         let draws = Access::StorageRead(ShaderStages::DRAW);
         let mut pass = frame
@@ -152,6 +206,11 @@ impl BasePass {
             )
             .read_optional(occlusion, Access::StorageRead(ShaderStages::FRAGMENT))
             .read(depth.tested, Access::DepthTest);
+        if let (Some(textures), Some(images)) = (drawn.textures, images) {
+            pass = pass
+                .read_all(textures.handles(images), VirtualGround::SAMPLED)
+                .write(&mut images.feedback, Access::StorageReadWrite(ShaderStages::FRAGMENT));
+        }
         pass = match &mut colour.samples {
             Some(samples) => pass
                 .write(samples, Access::ColourAttachmentOver)
@@ -192,18 +251,30 @@ impl BasePass {
                 (9, textures.light()),
                 (10, textures.detail()),
                 (11, textures.layers().colours()),
-                (15, textures.layers().forms()),
+                (26, textures.layers().forms()),
             ]);
+        }
+        let mut buffers = drawn.vertex_buffers(frames);
+        let virtual_pipelines = self.base_virtual.as_ref().filter(|_| drawn.textures.is_some());
+        if let Some(textures) = drawn.textures {
+            buffers.extend(textures.buffers(true));
+            images.extend(textures.images());
         }
         let storage_images: Vec<_> = occlusion.map(|image| (13, image)).into_iter().collect();
         let bindings = PassBindings {
-            buffers: &drawn.vertex_buffers(frames),
+            buffers: &buffers,
             images: &images,
             sampler: Some(&self.sampler),
+            second_sampler: drawn.textures.map(|textures| textures.sampler()),
             storage_images: &storage_images,
             ..Default::default()
         };
-        let pipeline = if occlusion.is_some() { &self.base_occluded } else { &self.base };
+        let pipeline = match (virtual_pipelines, occlusion.is_some()) {
+            (Some([plain, _]), false) => plain,
+            (Some([_, occluded]), true) => occluded,
+            (None, false) => &self.base,
+            (None, true) => &self.base_occluded,
+        };
         if drawn.has_instances() && encoder.bind_graphics(pipeline, &bindings, push) {
             drawn.draw(encoder);
         }

@@ -31,6 +31,7 @@ mod targets;
 mod temporal;
 mod tone_map;
 mod view;
+mod virtual_ground;
 
 #[cfg(test)]
 mod tests;
@@ -47,6 +48,7 @@ pub use ground::GroundPush;
 pub use options::{RenderOptions, Switch};
 pub use quality::{Effects, Quality, target_bytes};
 pub use renderer::{FrameTarget, Renderer, Updated, World};
+pub use sky::SkyPush;
 pub use temporal::TemporalPush;
 pub use tone_map::ToneMapPush;
 pub use view::{Atmosphere, View};

@@ -20,11 +20,13 @@ use super::targets::{OUTPUT_FORMAT, make_output};
 use super::temporal::Temporal;
 use super::tone_map::{Mapped, ToneMap};
 use super::view::View;
+use super::virtual_ground::VirtualGround;
 use crate::graph::{Access, Frame, ImageHandle, ImageInfo, ImportState, Queue};
 use crate::memory::UploadRing;
 use crate::scene::{Scene, SceneBuffers};
 use crate::streaming::{StreamedGround, StreamedImages};
 use crate::vk::{Buffer, Device, Image};
+use crate::vt::{VirtualTextures, VtImages};
 
 /// Which frame is drawn, and how large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,15 +46,19 @@ pub struct World<'a> {
     pub scene: &'a Scene,
     /// A streamed ground plane under them.
     pub ground: Option<&'a StreamedGround>,
+    /// Virtual textures; where they have the ground's, it is drawn with them.
+    pub textures: Option<&'a VirtualTextures>,
 }
 
 /// What is drawn, as its updates of the frame leave it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Updated {
     /// Buffers of the scene.
     pub scene: SceneBuffers,
     /// Images of the streamed ground.
     pub ground: Option<StreamedImages>,
+    /// Images of virtual textures.
+    pub textures: Option<VtImages>,
 }
 
 /// Pipelines and per-frame buffers.
@@ -179,6 +185,10 @@ impl Renderer {
         let FrameTarget { extent: shown, frame, place } = target;
         self.drawn = self.quality.drawn_extent(shown);
         self.base = self.base_index()?;
+        let draws_virtual = world.textures.and_then(VirtualGround::of).is_some();
+        if let Some((_, base)) = self.bases.get_mut(self.base).filter(|_| draws_virtual) {
+            base.prepare_virtual(&self.device)?;
+        }
         self.culling.reserve(world.scene.gpu().instances().len())?;
         if self.output.as_ref().is_none_or(|output| output.desc().extent != shown) {
             self.output = None; // The old one first: two at once may not fit.
@@ -212,7 +222,7 @@ impl Renderer {
         &'f self,
         frame: &mut Frame<'_, 'f>,
         world: World<'f>,
-        updated: Updated,
+        mut updated: Updated,
     ) -> Option<ImageHandle> {
         let (shown, (_, base)) = (self.output.as_ref()?, self.bases.get(self.base)?);
         let (extent, frames) = (self.drawn, self.constants.buffer());
@@ -220,17 +230,28 @@ impl Renderer {
         let mut output = frame.import_image(shown, ImportState::Undefined, Some(Access::CopySource));
 
         let list = self.culling.declare(frame, (world.scene, &updated.scene), frames);
-        let drawn =
-            Drawn { world, buffers: updated.scene, culling: &self.culling, list, ground: updated.ground };
+        let textures = world.textures.and_then(VirtualGround::of);
+        let drawn = Drawn {
+            world,
+            buffers: updated.scene,
+            culling: &self.culling,
+            list,
+            ground: updated.ground,
+            textures,
+        };
         let (effects, view) = (self.effects(), (frames, extent));
         // The streamed ground is a plane: nothing on it hides anything.
         let is_occluded = effects.ambient_occlusion && drawn.has_instances();
         let reads_depth = is_occluded || effects.temporal;
-        let depth = base.depth.declare(frame, drawn, &base.ground, view, reads_depth);
+        let images = updated.textures.as_ref();
+        let depth = base.depth.declare(frame, drawn, &base.ground, view, (reads_depth, images));
         let occlusion = self.ambient_occlusion.declare(frame, depth.sampled, view, is_occluded);
         let mut colour = base.colour(frame, extent);
         base.sky.declare(frame, &mut colour, depth, frames, extent);
-        base.declare(frame, drawn, &mut colour, (depth, occlusion), view);
+        base.declare(frame, drawn, &mut colour, (depth, occlusion), view, updated.textures.as_mut());
+        if let (Some(textures), Some(images)) = (world.textures, &updated.textures) {
+            textures.declare_feedback(frame, images);
+        }
         let mut light = colour.light;
         if effects.temporal {
             let is_continuous = self.sequence.previous().is_some();

@@ -5,14 +5,23 @@ use std::sync::Arc;
 
 use ash::vk::{CullModeFlags, SampleCountFlags};
 
-use super::base::{BasePush, Colour};
+use super::base::Colour;
 use super::depth::Depth;
 use super::targets::{COLOUR_FORMAT, DEPTH_FORMAT};
 use crate::graph::{Access, Frame, Queue};
+use crate::vk::layout::gpu_struct;
 use crate::vk::{
     Buffer, ColourTarget, DepthTarget, Device, GraphicsDesc, GraphicsPipeline, Load, PassBindings, Result,
     shader,
 };
+
+gpu_struct! {
+    /// Push constants of `shaders/sky.wgsl`.
+    pub struct SkyPush {
+        /// Place of this frame's constants.
+        pub frame_index: u32,
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Sky {
@@ -44,7 +53,7 @@ impl Sky {
         frames: &'f Buffer,
         extent: [u32; 2],
     ) {
-        let push = BasePush { frame_index: frame.place() as u32 };
+        let push = SkyPush { frame_index: frame.place() as u32 };
         let pass = frame
             .pass("Sky", Queue::Graphics)
             .read(depth.tested, Access::DepthTest)

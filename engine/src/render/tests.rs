@@ -2,7 +2,7 @@
 
 use super::{
     AmbientOcclusionPush, BasePush, BloomPush, CullPush, EdgeBlendPush, ExposurePush, ExposureState,
-    FrameConstants, GroundPush, RenderOptions, Switch, TemporalPush, ToneMapPush,
+    FrameConstants, GroundPush, RenderOptions, SkyPush, Switch, TemporalPush, ToneMapPush,
 };
 use crate::scene::geometry::{MoveJob, MoveWordsPush};
 use crate::scene::gpu_scene::ScatterPush;
@@ -24,6 +24,7 @@ fn layouts_of_the_frame_agree_with_wgsl() {
 const SHARED: &[StructLayout] = &[
     FrameConstants::LAYOUT,
     BasePush::LAYOUT,
+    SkyPush::LAYOUT,
     AmbientOcclusionPush::LAYOUT,
     TemporalPush::LAYOUT,
     ExposurePush::LAYOUT,

@@ -20,6 +20,8 @@
 //! - `schedule/`: order, budgets, residency bias. `planner/`: all of it together, one plan a frame.
 
 pub mod address;
+pub mod atlas;
+pub mod compress;
 pub mod feedback;
 pub mod feedback_twin;
 pub mod grid;
@@ -34,9 +36,11 @@ pub mod sampling;
 pub mod schedule;
 pub mod space;
 pub mod stats;
+pub mod system;
 pub mod tables;
 
 pub use address::PageAddress;
+pub use atlas::{Atlas, AtlasError, AtlasHandles};
 pub use feedback::Feedback;
 pub use grid::{Grid, Region};
 pub use options::{Borders, Filter, Options};
@@ -47,6 +51,10 @@ pub use planner::{
 };
 pub use pool::{LayerFormat, PhysicalPage, PoolDesc, PoolId, PoolSize};
 pub use stats::VtStats;
+pub use system::{
+    FrameRecord, GroundTextures, GroundTexturesDesc, RuntimeTextureDesc, SampleSettings, VirtualTextures,
+    VtAtlases, VtError, VtFrame, VtImages, VtResult,
+};
 
 /// Frames from the one that gave feedback to the one that uses it, where it is waited for.
 pub const FEEDBACK_FRAMES: u64 = 3;

@@ -47,6 +47,8 @@ pub struct Options {
     pub filter: Filter,
     /// `vt.borders`: what is painted over pages.
     pub borders: Borders,
+    /// `vt.near_detail`: closer than the finest page shows, the ground's materials are evaluated in the pixel.
+    pub near_detail: bool,
     /// `vt.bias`: added to every level; positive is coarser.
     pub bias: f32,
     /// `vt.feedback_factor`: of so many pixels a side one gives feedback; rounded up to a power of two.
@@ -69,6 +71,7 @@ impl Default for Options {
             anisotropy: false,
             filter: Filter::default(),
             borders: Borders::default(),
+            near_detail: true,
             bias: 0.0,
             feedback_factor: 16,
             feedback_overdraw: 2,

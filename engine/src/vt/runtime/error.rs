@@ -1,7 +1,7 @@
 //! What can go wrong between a primitive and a page.
 
 /// Why a runtime virtual texture or what is drawn into it was refused.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum RuntimeError {
     /// A box without an area, or with numbers that are none.
     #[error(

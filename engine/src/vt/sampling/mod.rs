@@ -41,9 +41,9 @@ pub use twin::{
 /// Bindings of set 1 that the shader modules use; see [`crate::vk::PassBindings`].
 pub mod bindings {
     /// Storage buffer: [`VirtualTextureFrame`](super::VirtualTextureFrame), then [`VirtualTexture`](super::VirtualTexture)s.
-    pub const CONSTANTS: u32 = 6;
+    pub const CONSTANTS: u32 = 24;
     /// Storage buffer, read and written: feedback.
-    pub const FEEDBACK: u32 = 7;
+    pub const FEEDBACK: u32 = 25;
     /// Sampled image: the page table.
     pub const PAGE_TABLE: u32 = 15;
     /// Sampled images: the atlas, one a layer.
@@ -57,8 +57,6 @@ pub mod bindings {
 
     /// Every binding with its name, in order.
     pub const ALL: [(u32, &str); 9] = [
-        (CONSTANTS, "virtual_textures"),
-        (FEEDBACK, "vt_feedback"),
         (PAGE_TABLE, "vt_page_table"),
         (LAYERS[0], "vt_layer0"),
         (LAYERS[1], "vt_layer1"),
@@ -66,5 +64,7 @@ pub mod bindings {
         (SECOND_PAGE_TABLE, "vt_second_page_table"),
         (SECOND_LAYER, "vt_second_layer"),
         (SAMPLER, "vt_sampler"),
+        (CONSTANTS, "virtual_textures"),
+        (FEEDBACK, "vt_feedback"),
     ];
 }

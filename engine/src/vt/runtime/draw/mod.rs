@@ -170,6 +170,11 @@ impl PageRenderer {
         Ok(())
     }
 
+    /// Forgets what was prepared: nothing is drawn in this frame.
+    pub fn clear(&mut self) {
+        self.batches.clear();
+    }
+
     fn write_records(&mut self) -> Result<()> {
         let Some(buffers) = self.places.get_mut(self.place) else { return Ok(()) };
         if buffers.revision == self.records.revision {
@@ -322,7 +327,7 @@ impl PageRenderer {
                     (9, textures.coefficients()),
                     (10, textures.detail()),
                     (11, textures.layers().colours()),
-                    (15, textures.layers().forms()),
+                    (26, textures.layers().forms()),
                 ]);
             }
             (Source::Ribbon, _) => buffers.extend(knots),

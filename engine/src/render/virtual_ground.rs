@@ -1,0 +1,87 @@
+//! What drawing the ground with virtual textures takes: images, buffers, slots of textures.
+
+use super::base::BasePush;
+use crate::graph::{Access, ImageHandle, ShaderStages};
+use crate::vk::{Buffer, Image, Sampler};
+use crate::vt::sampling::bindings;
+use crate::vt::{GroundTextures, VirtualTextures, VtImages};
+
+/// Slot of no texture: `NO_TEXTURE` of `shaders/base.wgsl`.
+const NO_TEXTURE: u32 = u32::MAX;
+/// Metres from the camera where displacement begins to fade, and where it is gone.
+const DISPLACEMENT_FADE: [f32; 2] = [60.0, 140.0];
+
+/// Virtual textures that have a ground.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct VirtualGround<'f> {
+    textures: &'f VirtualTextures,
+    ground: GroundTextures,
+}
+
+impl<'f> VirtualGround<'f> {
+    /// Nothing where they have none, or where its images are not there.
+    pub(super) fn of(textures: &'f VirtualTextures) -> Option<Self> {
+        let ground = *textures.ground()?;
+        textures.images(ground.surface)?;
+        Some(Self { textures, ground })
+    }
+
+    /// Images that it samples, as the frame has them.
+    pub(super) fn handles(&self, images: &VtImages) -> Vec<ImageHandle> {
+        let mut all: Vec<ImageHandle> =
+            self.ground.all().flat_map(|id| self.textures.handles(id, images)).collect();
+        let mut seen = Vec::with_capacity(all.len());
+        all.retain(|handle| {
+            let is_new = !seen.contains(handle);
+            seen.push(*handle);
+            is_new
+        });
+        all
+    }
+
+    /// How they are read: vertices are displaced by them too.
+    pub(super) const SAMPLED: Access = Access::Sampled(ShaderStages::DRAW);
+
+    pub(super) fn push(&self, frame_index: u32) -> BasePush {
+        let slot = |id: Option<crate::vt::TextureId>| id.map_or(NO_TEXTURE, |id| id.index() as u32);
+        BasePush {
+            frame_index,
+            surface_texture: slot(Some(self.ground.surface)),
+            height_texture: slot(self.ground.height),
+            displacement_texture: slot(self.ground.displacement),
+            displacement_fade: DISPLACEMENT_FADE,
+            near_detail: self.textures.options().near_detail.into(),
+            padding: 0,
+        }
+    }
+
+    /// Buffers to bind; feedback only where it is written.
+    pub(super) fn buffers(&self, gives_feedback: bool) -> Vec<(u32, &'f Buffer)> {
+        let constants = self.textures.constants().map(|buffer| (bindings::CONSTANTS, buffer));
+        let feedback = self.textures.feedback_buffer().filter(|_| gives_feedback);
+        constants.into_iter().chain(feedback.map(|buffer| (bindings::FEEDBACK, buffer))).collect()
+    }
+
+    /// Images to bind.
+    pub(super) fn images(&self) -> Vec<(u32, &'f Image)> {
+        let mut all = Vec::with_capacity(6);
+        if let Some((table, layers)) = self.textures.images(self.ground.surface) {
+            all.push((bindings::PAGE_TABLE, table));
+            all.extend(bindings::LAYERS.into_iter().zip(layers));
+        }
+        all.extend(self.second_images());
+        all
+    }
+
+    /// Those of height and displacement, which share page table and atlas.
+    pub(super) fn second_images(&self) -> Vec<(u32, &'f Image)> {
+        let second = self.ground.height.or(self.ground.displacement);
+        let Some((table, layers)) = second.and_then(|id| self.textures.images(id)) else { return Vec::new() };
+        let layer = layers.into_iter().next().map(|layer| (bindings::SECOND_LAYER, layer));
+        std::iter::once((bindings::SECOND_PAGE_TABLE, table)).chain(layer).collect()
+    }
+
+    pub(super) fn sampler(&self) -> &'f Sampler {
+        self.textures.sampler()
+    }
+}

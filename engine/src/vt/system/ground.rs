@@ -1,0 +1,125 @@
+//! The textures of a terrain: its surface, its height, and the displacement of its vertices.
+
+use glam::Vec2;
+
+use super::{RuntimeTextureDesc, VirtualTextures, VtResult};
+use crate::scene::terrain::Terrain;
+use crate::sparse::SparseMemory;
+use crate::vt::TextureId;
+use crate::vt::runtime::{Rectangle, RuntimeKind, Shape, Volume, WriterDesc, WriterId, WritesTo};
+
+/// Largest displacement up or down that is stored, metres.
+const MOST_DISPLACEMENT: f32 = 1.0;
+/// Room above and below the terrain's own heights, metres: for what stands on it.
+const HEIGHT_MARGIN: f32 = 40.0;
+
+/// How a terrain's textures are made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GroundTexturesDesc {
+    /// Pages of 256 texels along the longer side of the surface's texture, at most 4096.
+    pub tiles: u32,
+    /// Pages of 128 texels along the longer side of the textures of height and displacement; 0 is none of them.
+    pub height_tiles: u32,
+}
+
+impl Default for GroundTexturesDesc {
+    fn default() -> Self {
+        Self { tiles: 4096, height_tiles: 2048 }
+    }
+}
+
+/// The textures that a terrain is drawn with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroundTextures {
+    /// Base colour, normal, roughness, specular, occlusion.
+    pub surface: TextureId,
+    /// Height of the world.
+    pub height: Option<TextureId>,
+    /// Displacement of vertices along y.
+    pub displacement: Option<TextureId>,
+    /// The terrain itself, as it is drawn into them.
+    pub terrain: WriterId,
+}
+
+impl GroundTextures {
+    /// Whether a texture is one of them.
+    pub fn has(&self, id: TextureId) -> bool {
+        self.all().any(|texture| texture == id)
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = TextureId> {
+        [Some(self.surface), self.height, self.displacement].into_iter().flatten()
+    }
+}
+
+impl VirtualTextures {
+    /// Makes the textures of a terrain, over all of it, and draws the ground of the scene with them from now on. What
+    /// lies on the ground (roads, decals, stamps) is added to [`writers_mut`](Self::writers_mut).
+    ///
+    /// # Errors
+    /// See [`create_texture`](Self::create_texture).
+    pub fn set_ground(
+        &mut self,
+        sparse: &SparseMemory,
+        terrain: &Terrain,
+        desc: &GroundTexturesDesc,
+    ) -> VtResult<GroundTextures> {
+        self.remove_ground()?;
+        let half = terrain.surface().half_extent();
+        let (low, high) = terrain.surface().height_bounds(-half.x, -half.y, half.x, half.y);
+        let volume = |heights| Volume::new((-half).into(), (half * 2.0).into(), heights);
+        let heights = [low - HEIGHT_MARGIN, high + HEIGHT_MARGIN];
+        let surface = self.create_texture(
+            sparse,
+            &RuntimeTextureDesc {
+                // Grey ground that faces up, until the coarsest page is there.
+                fallback: [[0.516, 0.508, 0.0, 0.45], [0.5, 0.5, 0.0, 1.0], [0.3, 0.9, 1.0, 0.9]],
+                ..RuntimeTextureDesc::new(
+                    "Terrain",
+                    volume(heights)?,
+                    RuntimeKind::BaseColorNormalSpecularMaskYCoCg,
+                    desc.tiles,
+                )
+            },
+        )?;
+        let mut small = |name: &str, kind, fallback: f32| {
+            if desc.height_tiles == 0 {
+                return Ok(None);
+            }
+            let made = RuntimeTextureDesc {
+                tile: 128,
+                fallback: [[fallback; 4]; 3],
+                // 16 bits, so that both share a pool and a page table.
+                is_compressed: false,
+                displacements: [-MOST_DISPLACEMENT, MOST_DISPLACEMENT],
+                ..RuntimeTextureDesc::new(name, volume(heights)?, kind, desc.height_tiles)
+            };
+            self.create_texture(sparse, &made).map(Some)
+        };
+        let height = small("Terrain.Height", RuntimeKind::WorldHeight, 0.0)?;
+        let displacement = small("Terrain.Displacement", RuntimeKind::Displacement, 0.5)?;
+        let rectangle = Rectangle { centre: Vec2::ZERO, along: Vec2::X, half };
+        let textures = [Some(surface), height, displacement].into_iter().flatten().collect();
+        let terrain = self.registry.add(WriterDesc {
+            into: WritesTo::Only(textures),
+            ..WriterDesc::new("Terrain", Shape::Terrain(rectangle))
+        })?;
+        let ground = GroundTextures { surface, height, displacement, terrain };
+        self.ground = Some(ground);
+        Ok(ground)
+    }
+
+    /// Draws the ground without virtual textures from now on, and destroys those that it had.
+    ///
+    /// # Errors
+    /// When a texture was destroyed already.
+    pub fn remove_ground(&mut self) -> VtResult<()> {
+        let Some(ground) = self.ground.take() else { return Ok(()) };
+        self.registry.remove(ground.terrain)?;
+        for texture in ground.all() {
+            self.destroy_texture(texture)?;
+        }
+        Ok(())
+    }
+}
