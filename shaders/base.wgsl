@@ -128,7 +128,7 @@ fn shaded(in: Varyings, occlusion: f32) -> vec3<f32> {
         // A sampler with one width for all directions blurs ground seen at a grazing angle: meet it half-way.
         let a = length(dx);
         let b = length(dy);
-        let narrower = max(sqrt(min(a, b) / max(max(a, b), 1e-9)), 0.5);
+        let narrower = max(sqrt(min(a, b) / max(max(a, b), 1e-9)), 0.3);
         dx *= select(1.0, narrower, a > b);
         dy *= select(narrower, 1.0, a > b);
     }

@@ -21,7 +21,8 @@ struct MaterialLayer {
     displacement: f32,
     roughness: f32,
     specular: f32,
-    padding: vec2<f32>,
+    far_least: f32,
+    padding: f32,
 }
 
 struct TerrainConstants {

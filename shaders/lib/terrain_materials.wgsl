@@ -260,6 +260,11 @@ struct Tile {
     occlusion: f32,
 }
 
+// A footprint that is at least so long: what is finer does not belong to a far tile.
+fn widened(d: vec2<f32>, least: f32) -> vec2<f32> {
+    return d * max(1.0, least / max(length(d), 1e-6));
+}
+
 struct Texel {
     colour: vec4<f32>,
     // Slopes on u and v, roughness, occlusion.
@@ -290,7 +295,7 @@ fn tile_from_above(layer: u32, m: MaterialLayer, world: vec2<f32>, dx: vec2<f32>
     if shown.y > 0.0 {
         let r = m.far_turn;
         let turn = mat2x2<f32>(vec2(r.x, -r.y), vec2(r.y, r.x)) * (1.0 / m.far_period);
-        let t = texel_of(layer, turn * world, turn * dx, turn * dy);
+        let t = texel_of(layer, turn * world, widened(turn * dx, m.far_least), widened(turn * dy, m.far_least));
         tile = laid_from_above(tile, t, r, shown.y, m.far_strength);
     }
     if shown.x > 0.0 {
@@ -330,11 +335,11 @@ fn add_tile(sum: Tile, tile: Tile, weight: f32) -> Tile {
 fn terrain_material(world: vec2<f32>, dx: vec2<f32>, dy: vec2<f32>) -> TerrainMaterial {
     let f = terrain_forms(world, dx, dy);
     let weights = layer_weights(f);
-    let lift = vec2(dot(f.base, dx), dot(f.base, dy));
+    let lift = vec2(dot(f.slope, dx), dot(f.slope, dy));
     let bed = bedding(world, f, max(abs(lift.x), abs(lift.y)));
     // Shares of the three directions that tiles are laid from.
-    let steep = smoothstep(0.60, 1.15, length(f.base));
-    let facing = f.base * f.base * f.base * f.base;
+    let steep = smoothstep(0.60, 1.05, length(f.slope));
+    let facing = f.slope * f.slope * f.slope * f.slope;
     let sides = steep * facing / max(facing.x + facing.y, 1e-6);
     // Lines of repeated tiles are bent.
     let place = world + vec2(7.0 * f.noise.y + 2.2 * f.noise.z, 2.4 * f.noise.z - 6.0 * f.noise.x);

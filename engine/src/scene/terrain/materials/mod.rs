@@ -9,6 +9,7 @@
 //! library lays each twice, near and far, over the forms of the map, and blends them by height.
 
 mod layers;
+pub mod splat;
 mod table;
 
 pub use layers::{Layers, LayersDesc, TerrainLayerPush};
