@@ -4,6 +4,7 @@
 //!include lib/terrain.wgsl
 //!include lib/atmosphere.wgsl
 //!include lib/ground.wgsl
+//!include lib/terrain_overlays.wgsl
 
 struct BasePush {
     frame_index: u32,
@@ -148,7 +149,8 @@ fn shaded(in: Varyings, occlusion: f32) -> vec3<f32> {
     }
     var glint = 0.0;
     if kind == KIND_TERRAIN_CHUNK {
-        let surface = terrain_material(world.xz, dx.xz, dy.xz);
+        var surface = terrain_material(world.xz, dx.xz, dy.xz);
+        terrain_overlays(world.xz, dx.xz, dy.xz, &surface);
         normal = surface.normal;
         albedo = surface.base_colour;
         sky_visibility *= surface.occlusion;

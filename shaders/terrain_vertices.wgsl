@@ -4,6 +4,7 @@
 // A vertex that two chunks share must get the same bits in both. So heights come from one loop body, all
 // positions are exact, and texels are fetched and mixed by hand: samplers round fractions to 8 bits.
 //!include lib/terrain.wgsl
+//!include lib/terrain_roads.wgsl
 
 struct ChunkJob {
     corner: vec2<f32>,
@@ -115,7 +116,9 @@ fn terrain_vertices(@builtin(global_invocation_id) thread: vec3<u32>) {
         // Edge chunks reach past the map: there the ground ends.
         let p = clamp(job.corner + vec2<f32>(grid) * job.cell, -limit, limit);
         let ground = base(p);
-        let height = ground.height + detail(p, slope_factor(ground.slope), cell);
+        let natural = ground.height + detail(p, slope_factor(ground.slope), cell);
+        let road = road_shape(p, cell);
+        let height = natural + (road.height - natural) * road.share;
         vertices[job.first_word + thread.x * 2u + k] = bitcast<u32>(height);
         grid = ij - ij % 2u;
         cell = job.cell * 2.0;
