@@ -6,6 +6,7 @@
 //!include lib/ground.wgsl
 //!include lib/virtual_texture_second.wgsl
 //!include lib/virtual_texture_feedback.wgsl
+//!include lib/terrain_overlays.wgsl
 
 struct BasePush {
     frame_index: u32,
@@ -173,7 +174,7 @@ fn narrowed(pixel: Pixel) -> Pixel {
     }
     let a = length(pixel.dx);
     let b = length(pixel.dy);
-    let narrower = max(sqrt(min(a, b) / max(max(a, b), 1e-9)), 0.5);
+    let narrower = max(sqrt(min(a, b) / max(max(a, b), 1e-9)), 0.3);
     return Pixel(
         pixel.world, pixel.dx * select(1.0, narrower, a > b), pixel.dy * select(narrower, 1.0, a > b),
     );
@@ -186,6 +187,7 @@ fn is_ground(in: Varyings) -> bool {
 // The ground's materials, evaluated here and now.
 fn direct_ground(pixel: Pixel) -> TerrainMaterial {
     var surface = terrain_material(pixel.world.xz, pixel.dx.xz, pixel.dy.xz);
+    terrain_overlays(pixel.world.xz, pixel.dx.xz, pixel.dy.xz, &surface);
     return surface;
 }
 

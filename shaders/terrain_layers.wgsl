@@ -240,27 +240,35 @@ fn leaves(p: vec2<f32>, cells: i32, count: u32, seed: u32) -> Lying {
 }
 
 fn rock(p: vec2<f32>, s: u32) -> Shape {
-    let bent = p + 0.030 * vec2(fractal(p, 5, 4, s + 1u), fractal(p, 5, 4, s + 2u));
+    let bent = p + 0.034 * vec2(fractal(p, 5, 5, s + 1u), fractal(p, 5, 5, s + 2u));
     let block = cells_at(bent, vec2(4, 7), s + 3u);
-    let chip = cells_at(bent + 0.008 * fractal(p, 24, 3, s + 4u), vec2(13, 19), s + 5u);
+    let slab = cells_at(bent + 0.012 * fractal(p, 17, 3, s + 11u), vec2(7, 15), s + 12u);
+    let chip = cells_at(bent + 0.010 * fractal(p, 24, 3, s + 4u), vec2(19, 27), s + 5u);
     let rough = fractal(p, 6, 7, s + 6u);
-    let tilt = gradient(mixed(block.hash)) * 0.30;
-    let chip_tilt = gradient(mixed(chip.hash)) * 0.14;
-    let joint = smoothstep(0.0, 0.10, block.edge) * (0.55 + 0.45 * smoothstep(0.0, 0.5, block.edge));
-    let crack = smoothstep(0.0, 0.16, chip.edge);
-    var height = 0.52 + 0.22 * (unit(block.hash, 8u) - 0.5) + dot(tilt, block.to) * 0.7;
-    height += 0.10 * (unit(chip.hash, 8u) - 0.5) + dot(chip_tilt, chip.to) + 0.20 * rough;
-    height -= 0.28 * (1.0 - joint) + 0.07 * (1.0 - crack);
-    height += 0.06 * (ridges(p, 11, 4, s + 17u) - 0.7);
-    var colour = vec3(1.0 + 0.30 * (unit(block.hash, 9u) - 0.5) + 0.22 * (unit(chip.hash, 9u) - 0.5) + 0.40 * rough);
+    // Joints gape in some parts and are closed in others.
+    let open = smoothstep(-0.30, 0.45, fractal(p, 3, 4, s + 13u));
+    let joint = mix(1.0, smoothstep(0.0, 0.07, block.edge), 0.35 + 0.65 * open);
+    let seam = mix(1.0, smoothstep(0.0, 0.09, slab.edge), 0.25 + 0.75 * open);
+    let crack = mix(1.0, smoothstep(0.0, 0.14, chip.edge), 0.8 * open);
+    // Each piece broke off along a plane of its own.
+    let faces = dot(gradient(mixed(block.hash)), block.to) * 0.26 + dot(gradient(mixed(slab.hash)), slab.to) * 0.17
+        + dot(gradient(mixed(chip.hash)), chip.to) * 0.07;
+    let levels = 0.24 * (unit(block.hash, 8u) - 0.5) + 0.15 * (unit(slab.hash, 8u) - 0.5) + 0.05 * (unit(chip.hash, 8u) - 0.5);
+    // Thin beds, seen where they break off.
+    let bed = noise(bent, vec2(3, 46), s + 14u) + 0.6 * noise(bent, vec2(5, 91), s + 15u);
+    var height = 0.54 + faces + levels + 0.17 * rough + 0.030 * bed;
+    height -= 0.20 * (1.0 - joint) + 0.11 * (1.0 - seam) + 0.05 * (1.0 - crack);
+    height += 0.05 * (ridges(p, 11, 4, s + 17u) - 0.7);
+    var colour = vec3(1.0 + 0.22 * (unit(block.hash, 9u) - 0.5) + 0.24 * (unit(slab.hash, 9u) - 0.5) + 0.16 * (unit(chip.hash, 9u) - 0.5));
+    colour *= 1.0 + 0.38 * rough + 0.16 * bed;
     let stain = smoothstep(-0.05, 0.55, fractal(p, 3, 5, s + 7u));
-    colour = mix(colour, colour * vec3(1.28, 0.94, 0.66), 0.55 * stain);
-    let lichen = smoothstep(0.22, 0.40, fractal(p, 12, 5, s + 8u)) * joint;
-    let pale = smoothstep(0.30, 0.42, fractal(p, 19, 4, s + 9u)) * joint;
-    colour = mix(colour, vec3(1.02, 1.02, 0.55) * (1.0 + 0.5 * rough), 0.45 * lichen);
-    colour = mix(colour, vec3(1.55, 1.58, 1.48), 0.40 * pale);
-    colour *= 1.0 + 0.30 * (unit(cell_hash(vec2<i32>(p * 380.0), vec2(380), s), 3u) - 0.5);
-    colour *= mix(0.38, 1.0, joint) * mix(0.72, 1.0, crack);
+    colour = mix(colour, colour * vec3(1.22, 0.96, 0.74), 0.55 * stain);
+    let lichen = smoothstep(0.20, 0.36, fractal(p, 12, 5, s + 8u)) * joint;
+    let pale = smoothstep(0.26, 0.38, fractal(p, 19, 4, s + 9u)) * joint;
+    colour = mix(colour, vec3(1.02, 1.02, 0.60) * (1.0 + 0.5 * rough), 0.40 * lichen);
+    colour = mix(colour, vec3(1.50, 1.53, 1.45), 0.36 * pale);
+    colour *= 1.0 + 0.26 * (unit(cell_hash(vec2<i32>(p * 380.0), vec2(380), s), 3u) - 0.5);
+    colour *= mix(0.42, 1.0, joint) * mix(0.62, 1.0, seam) * mix(0.78, 1.0, crack);
     return Shape(height, colour, 0.80 + 0.12 * lichen - 0.10 * pale + 0.1 * rough);
 }
 
@@ -277,9 +285,9 @@ fn scree(p: vec2<f32>, s: u32) -> Shape {
             height = tall;
             let shade = 0.72 + 0.62 * unit(stone.hash, 40u);
             let hue = unit(stone.hash, 41u);
-            colour = shade * mix(vec3(1.12, 1.0, 0.84), vec3(0.90, 0.99, 1.12), hue);
+            colour = shade * mix(vec3(1.08, 1.0, 0.90), vec3(0.95, 1.0, 1.06), hue);
             if unit(stone.hash, 42u) > 0.86 {
-                colour *= vec3(1.22, 0.86, 0.66);
+                colour *= vec3(1.16, 0.92, 0.76);
             }
         }
         cells = cells * 7 / 4 + 1;
@@ -323,15 +331,15 @@ fn grass(p: vec2<f32>, s: u32, dry: f32) -> Shape {
     }
     if dry < 0.5 {
         // Broad leaves and flowers between the blades.
-        let herb = leaves(p, 15, 1u, s + 30u);
+        let herb = leaves(p, 24, 1u, s + 30u);
         let tall = 0.18 + 0.42 * herb.height;
-        if herb.height > 0.0 && unit(herb.hash, 40u) > 0.45 && tall > height {
+        if herb.height > 0.0 && unit(herb.hash, 40u) > 0.55 && tall > height {
             height = tall;
             colour = mix(vec3(0.55, 0.95, 0.50), vec3(0.95, 1.20, 0.75), unit(herb.hash, 41u));
             colour *= 0.75 + 0.35 * smoothstep(0.0, 0.25, abs(herb.across));
         }
-        let flower = stones(p, 23, 0.05, 1.0, s + 31u);
-        if flower.height > 0.12 {
+        let flower = stones(p, 47, 0.035, 1.0, s + 31u);
+        if flower.height > 0.10 {
             height = max(height, 0.75);
             colour = select(vec3(2.3, 2.2, 2.0), vec3(2.2, 1.9, 0.4), unit(flower.hash, 40u) > 0.4);
         }
@@ -348,7 +356,7 @@ fn snow(p: vec2<f32>, s: u32) -> Shape {
     let ripple = noise(bent + 0.02 * drift, vec2(36, 9), s + 6u) * smoothstep(-0.1, 0.4, fractal(p, 4, 3, s + 7u));
     let grain = fractal(p, 90, 3, s + 8u);
     let pits = smoothstep(0.62, 0.95, 1.0 - cells_at(p + 0.004 * drift, vec2(26, 26), s + 9u).nearest);
-    let height = 0.40 + 0.22 * drift + 0.26 * (long - 0.6) + 0.06 * ripple + 0.035 * grain - 0.07 * pits;
+    let height = 0.40 + 0.22 * drift + 0.26 * (long - 0.6) + 0.06 * ripple + 0.035 * grain - 0.02 * pits;
     let hollow = clamp(0.55 - height, 0.0, 1.0);
     var colour = mix(vec3(1.02, 1.01, 1.0), vec3(0.84, 0.93, 1.06), 1.2 * hollow) * (1.0 + 0.035 * grain);
     // Dust in the hollows.
@@ -399,14 +407,15 @@ fn gravel(p: vec2<f32>, s: u32) -> Shape {
             height = tall;
             let hue = unit(stone.hash, 40u);
             let shade = 0.55 + 0.75 * unit(stone.hash, 41u);
-            colour = shade * mix(vec3(1.10, 1.0, 0.88), vec3(0.86, 0.98, 1.12), smoothstep(0.2, 0.8, hue));
+            colour = shade * mix(vec3(1.08, 1.0, 0.90), vec3(0.92, 0.99, 1.08), smoothstep(0.2, 0.8, hue));
             if hue > 0.90 {
                 colour = vec3(1.75, 1.70, 1.60);
             } else if hue < 0.13 {
-                colour *= vec3(1.25, 0.80, 0.62);
+                colour *= vec3(1.18, 0.88, 0.74);
             }
             // Veins.
-            colour *= 1.0 + 0.25 * sin(14.0 * stone.along + 3.0 * unit(stone.hash, 42u)) * step(0.6, unit(stone.hash, 43u));
+            let vein = sin(7.0 * stone.along + 2.0 * stone.across + 6.0 * unit(stone.hash, 42u) + 3.0 * sand);
+            colour *= 1.0 + 0.13 * vein * step(0.55, unit(stone.hash, 43u));
         }
         cells = cells * 8 / 5 + 1;
     }

@@ -21,7 +21,8 @@ struct MaterialLayer {
     displacement: f32,
     roughness: f32,
     specular: f32,
-    padding: vec2<f32>,
+    far_least: f32,
+    padding: f32,
 }
 
 struct TerrainConstants {
@@ -36,9 +37,9 @@ struct TerrainConstants {
     detail_levels: f32,
     layers: array<TerrainLayer, 4>,
     material_count: u32,
-    padding_a: u32,
-    padding_b: u32,
-    padding_c: u32,
+    // Side of a cell of the grid of roads and decals, and cells along x and z: none where there are none.
+    overlay_cell: f32,
+    overlay_side: vec2<u32>,
     materials: array<MaterialLayer, 16>,
 }
 

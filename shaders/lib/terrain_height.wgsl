@@ -3,6 +3,7 @@
 // Who includes this declares two textures: `coefficients` (the spline's, a texel a sample) and `detail_texture`. Texels are
 // fetched and mixed by hand: samplers round fractions to 8 bits.
 //!include lib/terrain.wgsl
+//!include lib/terrain_roads.wgsl
 
 struct TerrainBase {
     height: f32,
@@ -82,8 +83,10 @@ fn terrain_detail(p: vec2<f32>, steep: f32, cell: f32) -> f32 {
     return height;
 }
 
-// Height in metres with the detail that a mesh, or texels, of such a size can carry.
+// Height in metres, flattened by roads, with the detail that a mesh, or texels, of such a size can carry.
 fn terrain_height(p: vec2<f32>, cell: f32) -> f32 {
     let ground = terrain_base(p);
-    return ground.height + terrain_detail(p, slope_factor(ground.slope), cell);
+    let natural = ground.height + terrain_detail(p, slope_factor(ground.slope), cell);
+    let road = road_shape(p, cell);
+    return natural + (road.height - natural) * road.share;
 }

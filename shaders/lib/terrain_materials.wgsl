@@ -8,6 +8,7 @@
 // resolution. What is finer than the footprint fades to its mean. All gradients are explicit, and the layer is a
 // loop's counter: it is the same for all pixels that sample together.
 //!include lib/terrain.wgsl
+//!include lib/terrain_roads.wgsl
 
 @group(1) @binding(8) var slope_map: texture_2d<f32>;
 @group(1) @binding(10) var detail_texture: texture_2d<f32>;
@@ -76,6 +77,28 @@ fn layer_sample(world: vec2<f32>, dx: vec2<f32>, dy: vec2<f32>, period: f32, r: 
     return vec4(s.x, r.x * s.y - r.y * s.z, r.y * s.y + r.x * s.z, s.w);
 }
 
+// Height without detail, from the heights and slopes of the four samples around (Ferguson's patch without twist): what
+// a bilinear sampler gives is metres off where the ground bends.
+fn map_height(world: vec2<f32>) -> f32 {
+    let size = terrain.map_size;
+    let place = clamp(world / terrain.pixel_size + (size - 1.0) * 0.5, vec2(0.0), size - 1.0);
+    let low = min(floor(place), size - 2.0);
+    let f = place - low;
+    let g = 1.0 - f;
+    let step = terrain.pixel_size;
+    var height = 0.0;
+    for (var i = 0; i < 4; i++) {
+        let corner = vec2(i & 1, i >> 1u);
+        let texel = textureLoad(slope_map, vec2<i32>(low) + corner, 0);
+        let t = select(g, f, corner == vec2(1));
+        let w = t * t * (3.0 - 2.0 * t);
+        // The slope's part, which is 0 at both ends.
+        let d = select(f * g * g, -f * f * g, corner == vec2(1)) * step;
+        height += texel.w * w.x * w.y + texel.x * d.x * w.y + texel.y * w.x * d.y;
+    }
+    return 0.5 * (terrain.height_range.x + terrain.height_range.y) + height;
+}
+
 fn terrain_forms(world: vec2<f32>, dx: vec2<f32>, dy: vec2<f32>) -> Forms {
     let step = 1.0 / (terrain.pixel_size * terrain.map_size);
     let map = textureSampleGrad(slope_map, trilinear, map_uv(world), dx * step, dy * step);
@@ -101,6 +124,15 @@ fn terrain_forms(world: vec2<f32>, dx: vec2<f32>, dy: vec2<f32>) -> Forms {
             forms.relief[i] = s.x;
             forms.noise[i] = s.w;
         }
+    }
+    let road = road_shape(world, 0.0);
+    if road.share > 0.0 {
+        // The mesh is flat there: so is what shades it. Cuts and banks lean to the road.
+        let natural = map_height(world) + height - (0.5 * (terrain.height_range.x + terrain.height_range.y) + map.w);
+        slope = mix(slope, road.slope, road.share) + road.share_slope * (road.height - natural);
+        height = mix(natural, road.height, road.share);
+        forms.base = mix(forms.base, road.slope, road.share);
+        forms.relief *= 1.0 - road.share;
     }
     forms.slope = slope;
     forms.height = height;
@@ -260,6 +292,11 @@ struct Tile {
     occlusion: f32,
 }
 
+// A footprint that is at least so long: what is finer does not belong to a far tile.
+fn widened(d: vec2<f32>, least: f32) -> vec2<f32> {
+    return d * max(1.0, least / max(length(d), 1e-6));
+}
+
 struct Texel {
     colour: vec4<f32>,
     // Slopes on u and v, roughness, occlusion.
@@ -290,7 +327,7 @@ fn tile_from_above(layer: u32, m: MaterialLayer, world: vec2<f32>, dx: vec2<f32>
     if shown.y > 0.0 {
         let r = m.far_turn;
         let turn = mat2x2<f32>(vec2(r.x, -r.y), vec2(r.y, r.x)) * (1.0 / m.far_period);
-        let t = texel_of(layer, turn * world, turn * dx, turn * dy);
+        let t = texel_of(layer, turn * world, widened(turn * dx, m.far_least), widened(turn * dy, m.far_least));
         tile = laid_from_above(tile, t, r, shown.y, m.far_strength);
     }
     if shown.x > 0.0 {
@@ -330,11 +367,11 @@ fn add_tile(sum: Tile, tile: Tile, weight: f32) -> Tile {
 fn terrain_material(world: vec2<f32>, dx: vec2<f32>, dy: vec2<f32>) -> TerrainMaterial {
     let f = terrain_forms(world, dx, dy);
     let weights = layer_weights(f);
-    let lift = vec2(dot(f.base, dx), dot(f.base, dy));
+    let lift = vec2(dot(f.slope, dx), dot(f.slope, dy));
     let bed = bedding(world, f, max(abs(lift.x), abs(lift.y)));
     // Shares of the three directions that tiles are laid from.
-    let steep = smoothstep(0.60, 1.15, length(f.base));
-    let facing = f.base * f.base * f.base * f.base;
+    let steep = smoothstep(0.60, 1.05, length(f.slope));
+    let facing = f.slope * f.slope * f.slope * f.slope;
     let sides = steep * facing / max(facing.x + facing.y, 1e-6);
     // Lines of repeated tiles are bent.
     let place = world + vec2(7.0 * f.noise.y + 2.2 * f.noise.z, 2.4 * f.noise.z - 6.0 * f.noise.x);

@@ -1,7 +1,7 @@
 // The terrain in a page: the very material that direct evaluation calls, at each texel's place, with the texel as its
 // footprint; and the height of the continuous surface, with the detail that a texel can carry.
 //!include lib/virtual_texture_page.wgsl
-//!include lib/terrain_materials.wgsl
+//!include lib/terrain_overlays.wgsl
 //!include lib/terrain_height.wgsl
 
 @group(1) @binding(9) var coefficients: texture_2d<f32>;
@@ -26,7 +26,8 @@ fn page_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) inst
 fn painted(in: Varyings) -> VtTargets {
     let limit = terrain.half_extent;
     let place = clamp(page_place(in.clip), -limit, limit);
-    let m = terrain_material(place, pc.step_u, pc.step_v);
+    var m = terrain_material(place, pc.step_u, pc.step_v);
+    terrain_overlays(place, pc.step_u, pc.step_v, &m);
     let mask = vec4(m.occlusion / MOST_OCCLUSION, 0.0, 0.0, 0.0);
     let height = page_height(m.displacement);
     let surface = VtSurface(m.base_colour, m.roughness, m.normal, m.specular, mask, height);

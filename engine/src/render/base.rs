@@ -69,7 +69,7 @@ impl<'f> Drawn<'f> {
             (3, gpu.payloads().buffer().buffer()),
             (4, scene.geometry().vertices().buffer()),
         ];
-        buffers.extend(scene.terrain().map(|terrain| (5, terrain.textures().constants())));
+        buffers.extend(scene.terrain().into_iter().flat_map(|terrain| terrain.textures().material_buffers()));
         buffers
     }
 
@@ -246,13 +246,8 @@ impl BasePass {
         let mut images = Vec::new();
         if let Some(terrain) = drawn.world.scene.terrain() {
             let textures = terrain.textures();
-            images.extend([
-                (8, textures.slope()),
-                (9, textures.light()),
-                (10, textures.detail()),
-                (11, textures.layers().colours()),
-                (26, textures.layers().forms()),
-            ]);
+            images.extend(textures.material_images());
+            images.push((9, textures.light()));
         }
         let mut buffers = drawn.vertex_buffers(frames);
         let virtual_pipelines = self.base_virtual.as_ref().filter(|_| drawn.textures.is_some());

@@ -7,7 +7,7 @@ use super::{
 use crate::scene::geometry::{MoveJob, MoveWordsPush};
 use crate::scene::gpu_scene::ScatterPush;
 use crate::scene::gpu_scene::{InstancePayload, InstanceSceneData, PrimitiveData};
-use crate::scene::terrain::materials::{MaterialLayer, TerrainLayerPush};
+use crate::scene::terrain::materials::{MaterialLayer, OverlayPrimitive, TerrainLayerPush};
 use crate::scene::terrain::{ChunkJob, ChunkVerticesPush, TerrainConstants, TerrainLayer};
 use crate::vk::capabilities::DeviceType;
 use crate::vk::layout::{GpuStruct, StructLayout, check_layouts};
@@ -37,6 +37,7 @@ const SHARED: &[StructLayout] = &[
     TerrainConstants::LAYOUT,
     TerrainLayer::LAYOUT,
     MaterialLayer::LAYOUT,
+    OverlayPrimitive::LAYOUT,
     TerrainLayerPush::LAYOUT,
     ChunkJob::LAYOUT,
     ChunkVerticesPush::LAYOUT,

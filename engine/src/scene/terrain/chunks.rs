@@ -183,7 +183,13 @@ impl Chunks {
         let side = self.quads + 1;
         let groups = self.pipeline.groups([side * side, 1, 1])[0];
         let bindings = PassBindings {
-            buffers: &[(0, &upload.buffer), (1, geometry.vertices().buffer()), (5, textures.constants())],
+            buffers: &[
+                (0, &upload.buffer),
+                (1, geometry.vertices().buffer()),
+                (5, textures.constants()),
+                (6, textures.overlays().words()),
+                (7, textures.overlays().primitives()),
+            ],
             images: &[(8, textures.coefficients()), (9, textures.detail())],
             ..Default::default()
         };

@@ -9,6 +9,7 @@
 //!
 //! - `heightmap`: reading files. `surface`, `detail`: the ground as a function. `light`: what the sun does.
 //! - `materials`: what the ground is made of.
+//! - `roads`: what is built on it: splines that flatten and paint, decals.
 //! - `lod`: which nodes to draw. `chunks`: their vertices, primitives and instances. `rocks`: scattered instances.
 //! - `textures`: the maps that shaders read, and the constants that say how.
 
@@ -18,6 +19,7 @@ pub mod heightmap;
 pub mod light;
 pub mod lod;
 pub mod materials;
+pub mod roads;
 mod rocks;
 pub mod scatter;
 pub mod surface;

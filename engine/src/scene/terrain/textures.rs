@@ -7,7 +7,8 @@ use ash::vk::{BufferUsageFlags, Format, ImageUsageFlags};
 use super::TerrainDesc;
 use super::detail::{LAYERS, SIZE, f32_to_f16};
 use super::light::{LightMaps, SUN_RADIUS};
-use super::materials::{Layers, LayersDesc, MAX_LAYERS, MaterialLayer, material_layers};
+use super::materials::{Layers, LayersDesc, MAX_LAYERS, MaterialLayer, OverlayBuffers, material_layers};
+use super::roads::OverlayGrid;
 use super::surface::Surface;
 use crate::memory::staging::upload_images;
 use crate::vk::layout::gpu_struct;
@@ -50,12 +51,10 @@ gpu_struct! {
         pub layers: [TerrainLayer; LAYERS],
         /// Layers of material.
         pub material_count: u32,
-        /// To 16 bytes.
-        pub padding_a: u32,
-        /// To 16 bytes.
-        pub padding_b: u32,
-        /// To 16 bytes.
-        pub padding_c: u32,
+        /// Side of a cell of the grid of roads and decals, metres.
+        pub overlay_cell: f32,
+        /// Its cells along x and z; zeros where there are no roads.
+        pub overlay_side: [u32; 2],
         /// How they are laid; those beyond the count are zeros.
         pub materials: [MaterialLayer; MAX_LAYERS],
     }
@@ -80,6 +79,7 @@ pub struct Textures {
     light: Image,
     detail: Image,
     layers: Layers,
+    overlays: OverlayBuffers,
 }
 
 impl Textures {
@@ -134,6 +134,7 @@ impl Textures {
             light: light_image,
             detail: detail_image,
             layers,
+            overlays: OverlayBuffers::new(device, surface)?,
         })
     }
 
@@ -162,6 +163,21 @@ impl Textures {
         &self.detail
     }
 
+    /// Roads and decals.
+    pub fn overlays(&self) -> &OverlayBuffers {
+        &self.overlays
+    }
+
+    /// The buffers that `lib/terrain_materials.wgsl` and `lib/terrain_overlays.wgsl` read, by binding.
+    pub fn material_buffers(&self) -> [(u32, &Buffer); 3] {
+        [(5, &self.constants), (6, self.overlays.words()), (7, self.overlays.primitives())]
+    }
+
+    /// The images that they read, by binding; the sampler is a repeating one at 12.
+    pub fn material_images(&self) -> [(u32, &Image); 4] {
+        [(8, &self.slope), (10, &self.detail), (11, self.layers.colours()), (26, self.layers.forms())]
+    }
+
     /// The layers of material.
     pub fn layers(&self) -> &Layers {
         &self.layers
@@ -174,6 +190,7 @@ fn constants(surface: &Surface, detail_levels: u32, layers: u32) -> TerrainConst
     let params = surface.detail().params();
     let (low, high) = surface.height_bounds(-half.x, -half.y, half.x, half.y);
     let pixel = surface.pixel_size();
+    let grid = surface.overlays().map(|overlays| overlays.grid());
     let mut materials = [MaterialLayer::default(); MAX_LAYERS];
     for (place, layer) in materials.iter_mut().zip(material_layers(layers as usize)) {
         *place = layer;
@@ -196,9 +213,8 @@ fn constants(surface: &Surface, detail_levels: u32, layers: u32) -> TerrainConst
             padding: [0.0; 2],
         }),
         material_count: layers,
-        padding_a: 0,
-        padding_b: 0,
-        padding_c: 0,
+        overlay_cell: grid.map_or(0.0, OverlayGrid::cell),
+        overlay_side: grid.map_or([0; 2], OverlayGrid::side),
         materials,
     }
 }

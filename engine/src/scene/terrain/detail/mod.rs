@@ -136,6 +136,11 @@ impl Detail {
             .sum()
     }
 
+    /// The texel of each layer at (x, z), with all that the texture has.
+    pub fn texels(&self, x: f32, z: f32) -> impl Iterator<Item = (&DetailLayer, [f32; 4])> {
+        self.taps(x, z, 0.0).map(|(layer, _, texel)| (layer, texel))
+    }
+
     /// The most that [`Detail::height`] can be from 0 at this steepness, in metres.
     pub fn amplitude(&self, slope_factor: f32) -> f32 {
         self.strength(slope_factor)

@@ -9,7 +9,10 @@
 //! library lays each twice, near and far, over the forms of the map, and blends them by height.
 
 mod layers;
+mod overlays;
+pub mod splat;
 mod table;
 
 pub use layers::{Layers, LayersDesc, TerrainLayerPush};
+pub use overlays::{OverlayBuffers, OverlayPrimitive};
 pub use table::{GROUND_KINDS, GroundKind, MAX_LAYERS, MaterialLayer, material_layers};

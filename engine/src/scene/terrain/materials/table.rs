@@ -84,8 +84,11 @@ gpu_struct! {
         pub roughness: f32,
         /// Reflectance straight on, in units of 0.08.
         pub specular: f32,
+        /// Least footprint that a far tile is sampled with, in tiles: leaves and blades do not look like themselves
+        /// when they are ten times as large.
+        pub far_least: f32,
         /// To 64 bytes.
-        pub padding: [f32; 2],
+        pub padding: f32,
     }
 }
 
@@ -97,26 +100,28 @@ struct Row {
     bump: f32,
     roughness: f32,
     specular: f32,
+    far_least: f32,
 }
 
 fn row(kind: GroundKind) -> Row {
-    let row = |near, far, far_strength, bump, roughness, specular| Row {
+    let row = |near, far, far_strength, bump, roughness, specular, far_least| Row {
         near,
         far,
         far_strength,
         bump,
         roughness,
         specular,
+        far_least,
     };
     match kind {
-        GroundKind::Rock => row(6.1, 43.0, 0.75, 0.9, 0.84, 0.45),
-        GroundKind::Scree => row(4.3, 27.0, 0.60, 1.0, 0.88, 0.40),
-        GroundKind::DryGrass => row(2.7, 17.0, 0.45, 0.8, 0.84, 0.30),
-        GroundKind::GreenGrass => row(2.3, 14.0, 0.45, 0.8, 0.76, 0.35),
-        GroundKind::Snow => row(7.0, 51.0, 0.60, 0.7, 0.58, 0.45),
-        GroundKind::Mud => row(3.9, 23.0, 0.50, 0.8, 0.60, 0.50),
-        GroundKind::Gravel => row(3.1, 19.0, 0.50, 0.9, 0.78, 0.42),
-        GroundKind::ForestFloor => row(2.9, 16.0, 0.50, 0.9, 0.84, 0.32),
+        GroundKind::Rock => row(6.1, 43.0, 0.75, 0.9, 0.84, 0.45, 0.0),
+        GroundKind::Scree => row(4.3, 27.0, 0.60, 1.0, 0.88, 0.40, 0.0),
+        GroundKind::DryGrass => row(2.7, 17.0, 0.45, 0.50, 0.84, 0.25, 0.030),
+        GroundKind::GreenGrass => row(2.3, 14.0, 0.45, 0.50, 0.76, 0.30, 0.034),
+        GroundKind::Snow => row(7.0, 51.0, 0.60, 0.7, 0.58, 0.45, 0.0),
+        GroundKind::Mud => row(3.9, 23.0, 0.50, 0.8, 0.60, 0.50, 0.012),
+        GroundKind::Gravel => row(3.1, 19.0, 0.50, 0.9, 0.78, 0.42, 0.016),
+        GroundKind::ForestFloor => row(2.9, 16.0, 0.50, 0.8, 0.84, 0.28, 0.036),
     }
 }
 
@@ -152,7 +157,8 @@ pub fn material_layers(count: usize) -> Vec<MaterialLayer> {
                 displacement: kind.relief() * row.near * larger,
                 roughness: row.roughness,
                 specular: row.specular,
-                padding: [0.0; 2],
+                far_least: row.far_least,
+                padding: 0.0,
             }
         })
         .collect()

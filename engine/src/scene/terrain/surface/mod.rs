@@ -22,10 +22,13 @@
 //!
 //! Below the samples' own distance the ground is that of [`Detail`], see [`Surface::height`].
 
+use std::sync::Arc;
+
 use glam::{Vec2, Vec3};
 
 use super::detail::Detail;
 use super::heightmap::HeightMap;
+use super::roads::{Flattening, Overlays};
 
 mod bounds;
 #[cfg(test)]
@@ -46,6 +49,7 @@ pub struct Surface {
     coefficients: Vec<f32>,
     bounds: Bounds,
     detail: Detail,
+    overlays: Option<Arc<Overlays>>,
 }
 
 impl Surface {
@@ -62,7 +66,18 @@ impl Surface {
         let pixel = Vec2::new(map.pixel_size_metres.0 as f32, map.pixel_size_metres.1 as f32);
         let coefficients = coefficients(width, height, &map.heights, exaggerate);
         let bounds = Bounds::new(width, height, pixel, &coefficients);
-        Surface { width, height, pixel, coefficients, bounds, detail }
+        Surface { width, height, pixel, coefficients, bounds, detail, overlays: None }
+    }
+
+    /// The same ground with roads and decals on it: [`Surface::height`] is flattened.
+    pub fn with_overlays(mut self, overlays: Arc<Overlays>) -> Surface {
+        self.overlays = Some(overlays);
+        self
+    }
+
+    /// Roads and decals, if there are any.
+    pub fn overlays(&self) -> Option<&Arc<Overlays>> {
+        self.overlays.as_ref()
     }
 
     /// Samples (a row, rows) of the map.
@@ -122,15 +137,32 @@ impl Surface {
         (height, Vec2::new(slope_x, slope_z) / self.pixel)
     }
 
-    /// Height in metres with the detail that a mesh of cells `cell` metres wide can carry; 0 for all of it.
-    /// Continuous in all three.
+    /// Height in metres with the detail that a mesh of cells `cell` metres wide can carry; 0 for all of it. Roads are
+    /// flat. Continuous in all three.
     pub fn height(&self, x: f32, z: f32, cell: f32) -> f32 {
+        self.flattening(x, z, cell).apply(self.natural_height(x, z, cell))
+    }
+
+    /// [`Surface::height`] as it would be without roads.
+    pub fn natural_height(&self, x: f32, z: f32, cell: f32) -> f32 {
         let (base, slope) = self.base(x, z);
         base + self.detail.height(x, z, slope_factor(slope), cell)
     }
 
+    /// What roads make of the ground at a place: a share of 0 where there is none.
+    pub fn flattening(&self, x: f32, z: f32, cell: f32) -> Flattening {
+        self.overlays.as_ref().map_or_else(Flattening::default, |o| o.flattening(Vec2::new(x, z), cell))
+    }
+
     /// Slopes of [`Surface::height`], leaving out how the detail's strength changes from place to place.
     pub fn gradient(&self, x: f32, z: f32, cell: f32) -> Vec2 {
+        if self.flattening(x, z, cell).share > 0.0 {
+            // Half a metre to each side: narrow beside a shoulder.
+            let along = |dx: f32, dz: f32| {
+                self.height(x + dx, z + dz, cell) - self.height(x - dx, z - dz, cell)
+            };
+            return Vec2::new(along(0.5, 0.0), along(0.0, 0.5));
+        }
         let slope = self.base_gradient(x, z);
         slope + self.detail.gradient(x, z, slope_factor(slope), cell)
     }
@@ -153,7 +185,11 @@ impl Surface {
         let detail = self.detail.amplitude(range.slope_factor);
         // The sums of products of the spline round differently from the bounds.
         let rounding = 1.0e-5 * range.low.abs().max(range.high.abs());
-        (range.low - detail - rounding, range.high + detail + rounding)
+        let (low, high) = (range.low - detail - rounding, range.high + detail + rounding);
+        let (from, to) = (Vec2::new(x0.min(x1), z0.min(z1)), Vec2::new(x0.max(x1), z0.max(z1)));
+        let roads = self.overlays.as_ref().and_then(|overlays| overlays.height_bounds(from, to));
+        // Means of the roads' heights round differently, too.
+        roads.map_or((low, high), |(least, most)| (low.min(least - 0.01), high.max(most + 0.01)))
     }
 
     /// Base heights at the samples, row by row: what the light is computed from.
