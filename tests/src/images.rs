@@ -41,7 +41,7 @@ pub fn block(format: Format) -> ([u32; 2], u64) {
         Format::R8_UNORM | Format::R8_UINT => ([1, 1], 1),
         Format::R16_UINT | Format::R16_UNORM => ([1, 1], 2),
         Format::R8G8B8A8_UNORM | Format::R32_UINT => ([1, 1], 4),
-        Format::R16G16B16A16_UINT | Format::R32G32_UINT => ([1, 1], 8),
+        Format::R16G16B16A16_UINT | Format::R16G16B16A16_SFLOAT | Format::R32G32_UINT => ([1, 1], 8),
         Format::R32G32B32A32_UINT => ([1, 1], 16),
         other => panic!("{other:?} is not known to the tests"),
     }

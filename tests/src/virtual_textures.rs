@@ -233,6 +233,20 @@ impl<'a> Rig<'a> {
         textures: &[SampledTexture],
         frame: VirtualTextureFrame,
     ) -> Self {
+        Self::with_format(h, model, textures, frame, Format::R8G8B8A8_UNORM)
+    }
+
+    /// The same with an atlas of 8 bits or of half floats, which software drivers filter more exactly.
+    ///
+    /// # Panics
+    /// When the device refuses something.
+    pub fn with_format(
+        h: &'a Harness,
+        model: &Model,
+        textures: &[SampledTexture],
+        frame: VirtualTextureFrame,
+        atlas: Format,
+    ) -> Self {
         let texture = &model.texture;
         let channels = if texture.channel == 0 { 1 } else { 4 };
         let format = match (texture.entries, channels) {
@@ -258,9 +272,13 @@ impl<'a> Rig<'a> {
         upload(h, &table, &mips);
         let side = texture.side * (texture.tile + 2 * texture.border);
         let layers = [0u8, 1, 2].map(|layer| {
-            let desc = ImageDesc::new_2d(Format::R8G8B8A8_UNORM, [side; 2], USAGE);
+            let desc = ImageDesc::new_2d(atlas, [side; 2], USAGE);
             let image = Image::committed(&h.device, "VirtualTexture_Physical", desc).unwrap();
-            upload(h, &image, &[(ImageRegion::mip(&image, 0, 0), model.atlas(layer))]);
+            let mut texels = model.atlas(layer);
+            if atlas == Format::R16G16B16A16_SFLOAT {
+                texels = texels.into_iter().flat_map(|code| half(code).to_le_bytes()).collect();
+            }
+            upload(h, &image, &[(ImageRegion::mip(&image, 0, 0), texels)]);
             image
         });
         let anisotropy = 16.0;
@@ -369,6 +387,13 @@ impl<'a> Rig<'a> {
         said.sort_unstable();
         (asked, said)
     }
+}
+
+/// A code of 8 bits as a number from 0 to 1 of 16.
+fn half(code: u8) -> u16 {
+    // Exponents of 32 and of 16 bits are 112 apart, mantissas 13 bits.
+    let bits = (f32::from(code) / 255.0).to_bits();
+    bits.saturating_sub((112 << 23) - 0x1000).checked_shr(13).unwrap_or(0) as u16
 }
 
 /// Fills an image and leaves it to be sampled.
