@@ -39,9 +39,9 @@ pub fn block(format: Format) -> ([u32; 2], u64) {
         Format::BC1_RGBA_UNORM_BLOCK | Format::BC4_UNORM_BLOCK => ([4, 4], 8),
         Format::BC3_UNORM_BLOCK | Format::BC5_UNORM_BLOCK => ([4, 4], 16),
         Format::R8_UNORM | Format::R8_UINT => ([1, 1], 1),
-        Format::R16_UINT => ([1, 1], 2),
+        Format::R16_UINT | Format::R16_UNORM => ([1, 1], 2),
         Format::R8G8B8A8_UNORM | Format::R32_UINT => ([1, 1], 4),
-        Format::R16G16B16A16_UINT | Format::R32G32_UINT => ([1, 1], 8),
+        Format::R16G16B16A16_UINT | Format::R16G16B16A16_SFLOAT | Format::R32G32_UINT => ([1, 1], 8),
         Format::R32G32B32A32_UINT => ([1, 1], 16),
         other => panic!("{other:?} is not known to the tests"),
     }

@@ -28,6 +28,7 @@ pub mod presents;
 pub mod random;
 pub mod scenes;
 pub mod settings;
+pub mod virtual_textures;
 pub mod zoo;
 
 pub use harness::{Harness, on_device};

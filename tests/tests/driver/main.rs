@@ -41,3 +41,4 @@ mod trace;
 mod vt_feedback;
 mod vt_pages;
 mod vt_tables;
+mod vt_sampling;
