@@ -131,7 +131,8 @@ impl Pages {
                 .read_all(batch.images.iter().copied(), Access::CopySource)
                 .write(&mut out, Access::CopyDestination);
             let side = batch.target.side;
-            let layer_bytes = |format: TargetFormat| u64::from(side) * u64::from(side) * format.texel_bytes();
+            let layer_bytes =
+                move |format: TargetFormat| u64::from(side) * u64::from(side) * format.texel_bytes();
             let (formats, count) = (batch.target.formats(), batch.works.len());
             for (layer, work) in batch.works.iter().enumerate() {
                 let mut offset = 0;

@@ -97,7 +97,12 @@ fn pattern_pages_are_those_of_the_cpu_at_every_level_and_of_every_kind() {
                         }
                     }
                     assert!(
-                        worst < if kind.is_height() { 2.0 } else { 0.75 },
+                        worst
+                            < if kind.is_height() {
+                                2.0
+                            } else {
+                                if options.is_low_quality { 1.0 } else { 0.75 }
+                            },
                         "{kind} {}: {worst} steps",
                         drawn.page
                     );
@@ -404,12 +409,13 @@ fn meshes_are_drawn_from_above_with_the_upper_surface() {
     });
 }
 
-/// The hills as a texture: 12 x 12 pages of 64 texels over all of them.
-fn hill_texture(kind: RuntimeKind) -> (RuntimeTexture, Rectangle) {
+/// A share of the hills around their middle as a texture of 12 x 12 pages of 64 texels, and all of them to draw.
+fn hill_texture(kind: RuntimeKind, share: f32) -> (RuntimeTexture, Rectangle) {
     let surface = hills();
     let half = surface.half_extent();
     let (low, high) = surface.height_bounds(-half.x, -half.y, half.x, half.y);
-    let volume = Volume::new((-half).into(), (half * 2.0).into(), [low, high]).unwrap();
+    let part = half * share;
+    let volume = Volume::new((-part).into(), (part * 2.0).into(), [low, high]).unwrap();
     let shape = PageShape::new(Grid::new([12, 12], 0).unwrap(), 64, 4).unwrap();
     let texture = RuntimeTexture::new("terrain", volume, shape, kind);
     (texture, Rectangle::around(-half, half))
@@ -421,7 +427,7 @@ fn the_height_of_the_terrain_is_that_of_its_surface() {
         let surface = hills();
         let mut engine = scenes::engine(&h.device, 2);
         add_hills(&mut engine, &surface);
-        let (texture, ground) = hill_texture(RuntimeKind::WorldHeight);
+        let (texture, ground) = hill_texture(RuntimeKind::WorldHeight, 1.0);
         let mut registry = Registry::new();
         registry.set_texture(texture_id(), texture.clone());
         registry.add(WriterDesc::new("terrain", Shape::Terrain(ground))).unwrap();
@@ -433,7 +439,12 @@ fn the_height_of_the_terrain_is_that_of_its_surface() {
             let camera = camera(&texture, drawn.page);
             let mut worst = 0f32;
             for (i, j) in (0..72).flat_map(|j| (0..72).map(move |i| (i, j))) {
-                let place = camera.centre(i, j).clamp(-half, half);
+                let place = camera.centre(i, j);
+                // Further off the map nothing is drawn, nor looked at.
+                if (place.abs() - half).max_element() > 4.0 * camera.texel_size() {
+                    continue;
+                }
+                let place = place.clamp(-half, half);
                 let expected = surface.height(place.x, place.y, camera.texel_size());
                 let height = low + (high - low) * drawn.texel(0, i, j)[0];
                 worst = worst.max((height - expected).abs());
@@ -450,7 +461,7 @@ fn pages_of_the_terrain_hold_its_material() {
         let mut engine = scenes::engine(&h.device, 2);
         add_hills(&mut engine, &surface);
         for kind in [MASK_KIND, RuntimeKind::BaseColorNormalRoughness, RuntimeKind::Displacement] {
-            let (texture, ground) = hill_texture(kind);
+            let (texture, ground) = hill_texture(kind, 0.05);
             let mut registry = Registry::new();
             registry.set_texture(texture_id(), texture.clone());
             registry.add(WriterDesc::new("terrain", Shape::Terrain(ground))).unwrap();
@@ -462,9 +473,8 @@ fn pages_of_the_terrain_hold_its_material() {
             assert_eq!(differ, 0, "{kind}: of {all} texels");
             if kind.is_height() {
                 let values: Vec<f32> = (0..64).map(|i| drawn[0].texel(0, i, i)[0]).collect();
-                assert!(
-                    values.iter().any(|v| *v != values[0]) && values.iter().all(|v| (0.2..0.8).contains(v))
-                );
+                let (least, most) = values.iter().fold((1f32, 0f32), |(l, m), v| (l.min(*v), m.max(*v)));
+                assert!(least > 0.2 && most < 0.8 && most - least > 1e-3, "from {least} to {most}");
                 continue;
             }
             for drawn in &drawn {
