@@ -321,14 +321,9 @@ impl PageRenderer {
         match (draw.key.source, scene.terrain()) {
             (Source::Terrain | Source::TerrainHeight, Some(terrain)) => {
                 let textures = terrain.textures();
-                buffers.push((5, textures.constants()));
-                images.extend([
-                    (8, textures.slope()),
-                    (9, textures.coefficients()),
-                    (10, textures.detail()),
-                    (11, textures.layers().colours()),
-                    (26, textures.layers().forms()),
-                ]);
+                buffers.extend(textures.material_buffers());
+                images.extend(textures.material_images());
+                images.push((9, textures.coefficients()));
             }
             (Source::Ribbon, _) => buffers.extend(knots),
             (Source::Mesh, _) => buffers.push((4, scene.geometry().vertices().buffer())),
