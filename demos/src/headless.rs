@@ -40,6 +40,8 @@ pub fn run(mut run: Run) -> Result<()> {
 fn draw(run: &mut Run, next: &mut u32) -> Result<()> {
     let instance = Instance::new(run.instance_options())?;
     let device = Device::open(&instance, &run.device_options())?;
+    // Which pages are there in a frame must not depend on how long the frames before it took.
+    run.settings.vt.is_exact = true;
     let mut engine = run.build(device)?;
     let (size, frames) = (run.args.size.0, run.args.frames.unwrap_or(run.scene.frames()));
     let bar = std::io::stderr().is_terminal();

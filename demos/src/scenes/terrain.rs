@@ -9,6 +9,7 @@ use vasa::scene::Camera;
 use vasa::scene::terrain::heightmap::{HeightMap, HeightMapOptions};
 use vasa::scene::terrain::surface::Surface;
 use vasa::scene::terrain::{Terrain, TerrainDesc};
+use vasa::vt::GroundTexturesDesc;
 
 use super::Scene;
 use super::terrain_flight::TerrainFlight;
@@ -28,6 +29,11 @@ pub struct TerrainScene {
     options: HeightMapOptions,
     exaggerate: f32,
     grow: bool,
+    /// The ground's materials are evaluated in every pixel.
+    is_direct: bool,
+    /// Where the report of virtual textures goes.
+    report: Option<PathBuf>,
+    captures: bool,
     seed: u32,
     ground: Option<Ground>,
 }
@@ -49,6 +55,9 @@ impl TerrainScene {
             options: HeightMapOptions { pixel_size: args.pixel_size, ..HeightMapOptions::default() },
             exaggerate: args.exaggerate,
             grow: args.grow,
+            is_direct: args.direct,
+            report: args.vt_report.clone(),
+            captures: args.capture_vt,
             seed: args.common.seed,
             ground: None,
         }
@@ -62,6 +71,12 @@ impl TerrainScene {
 impl Scene for TerrainScene {
     fn name(&self) -> &'static str {
         "terrain"
+    }
+
+    fn before_frame(&mut self, engine: &mut Engine, settings: &Settings) {
+        if let Some(textures) = engine.textures_mut() {
+            textures.set_options(settings.vt);
+        }
     }
 
     fn load(&mut self, progress: &Progress) -> Result<()> {
@@ -102,6 +117,10 @@ impl Scene for TerrainScene {
         };
         let terrain = Terrain::new(engine.device(), ground.surface.clone(), &desc)?;
         engine.scene_mut().set_terrain(Some(terrain))?;
+        if !self.is_direct {
+            engine.use_textures(settings.vt)?;
+            engine.use_ground_textures(&GroundTexturesDesc::default())?;
+        }
         progress.share(1.0);
         Ok(())
     }
