@@ -26,6 +26,10 @@ pub struct Settings {
     pub upload_bytes: u64,
     /// Wait for the display.
     pub vsync: bool,
+    /// Layers of the terrain's material.
+    pub terrain_layers: u32,
+    /// Roads over the terrain, at most.
+    pub terrain_roads: u32,
     /// Cells along a side of a terrain chunk.
     pub terrain_quads: u32,
     /// Reach of a level of detail, in sizes of the next coarser chunk.
@@ -68,6 +72,8 @@ impl Default for Settings {
             frames_in_flight: 2,
             upload_bytes: 32 << 20,
             vsync: true,
+            terrain_layers: terrain.layers,
+            terrain_roads: 6,
             terrain_quads: terrain.quads,
             terrain_reach: terrain.reach,
             terrain_rocks: terrain.rock_distance,
@@ -378,6 +384,14 @@ pub const KNOBS: &[Knob] = &[
         |s, t| store(&mut s.sparse_queue, t.parse().ok())
     ),
     knob!(
+        "terrain.layers",
+        StartUp,
+        "1 to 16",
+        "layers of material: eight kinds of ground, then variants of them",
+        |s| s.terrain_layers.to_string(),
+        |s, t| store(&mut s.terrain_layers, number(t, 1, 16))
+    ),
+    knob!(
         "terrain.quads",
         StartUp,
         "16, 32, 64",
@@ -392,6 +406,14 @@ pub const KNOBS: &[Knob] = &[
         "reach of a level of detail, in sizes of the next coarser chunk",
         |s| s.terrain_reach.to_string(),
         |s, t| store(&mut s.terrain_reach, number(t, 1.5, 8.0))
+    ),
+    knob!(
+        "terrain.roads",
+        StartUp,
+        "0 to 12",
+        "roads over the ground at most, with what lies beside them; 0 for none",
+        |s| s.terrain_roads.to_string(),
+        |s, t| store(&mut s.terrain_roads, number(t, 0, 12))
     ),
     knob!(
         "terrain.rocks",
