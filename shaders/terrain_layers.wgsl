@@ -461,7 +461,7 @@ fn forest_floor(p: vec2<f32>, s: u32) -> Shape {
     let moss = smoothstep(0.12, 0.24, cushion);
     if moss > 0.0 {
         let tuft = cells_at(p, vec2(90, 90), s + 4u);
-        let own = vec3(0.58, 0.98, 0.34) * (0.7 + 0.75 * unit(tuft.hash, 40u)) * (1.15 - 0.5 * tuft.nearest);
+        let own = vec3(0.60, 0.80, 0.38) * (0.65 + 0.65 * unit(tuft.hash, 40u)) * (1.15 - 0.5 * tuft.nearest);
         height = mix(height, 0.36 + 0.5 * cushion - 0.10 * tuft.nearest, moss);
         colour = mix(colour, own, moss);
     }

@@ -46,7 +46,7 @@ const FADE_END: f32 = 0.035;
 const TILE_FADE_BEGIN: f32 = 0.020;
 const TILE_FADE_END: f32 = 0.075;
 // How much a layer that stands higher covers the others: 0 mixes them.
-const HEIGHT_BLEND: f32 = 9.0;
+const HEIGHT_BLEND: f32 = 13.0;
 // A relative colour of 1, as stored.
 const MEAN_COLOUR: f32 = 0.4;
 

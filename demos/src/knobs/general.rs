@@ -267,6 +267,14 @@ pub const KNOBS: &[Knob] = &[
         |s, t| store(&mut s.sparse_queue, t.parse().ok())
     ),
     knob!(
+        "terrain.layers",
+        StartUp,
+        "1 to 16",
+        "layers of material: eight kinds of ground, then variants of them",
+        |s| s.terrain_layers.to_string(),
+        |s, t| store(&mut s.terrain_layers, number(t, 1, 16))
+    ),
+    knob!(
         "terrain.quads",
         StartUp,
         "16, 32, 64",
@@ -281,6 +289,14 @@ pub const KNOBS: &[Knob] = &[
         "reach of a level of detail, in sizes of the next coarser chunk",
         |s| s.terrain_reach.to_string(),
         |s, t| store(&mut s.terrain_reach, number(t, 1.5, 8.0))
+    ),
+    knob!(
+        "terrain.roads",
+        StartUp,
+        "0 to 12",
+        "roads over the ground at most, with what lies beside them; 0 for none",
+        |s| s.terrain_roads.to_string(),
+        |s, t| store(&mut s.terrain_roads, number(t, 0, 12))
     ),
     knob!(
         "terrain.rocks",

@@ -31,6 +31,10 @@ pub struct Settings {
     pub vt: vasa::vt::Options,
     /// Wait for the display.
     pub vsync: bool,
+    /// Layers of the terrain's material.
+    pub terrain_layers: u32,
+    /// Roads over the terrain, at most.
+    pub terrain_roads: u32,
     /// Cells along a side of a terrain chunk.
     pub terrain_quads: u32,
     /// Reach of a level of detail, in sizes of the next coarser chunk.
@@ -74,6 +78,8 @@ impl Default for Settings {
             upload_bytes: 32 << 20,
             vt: vasa::vt::Options::default(),
             vsync: true,
+            terrain_layers: terrain.layers,
+            terrain_roads: 6,
             terrain_quads: terrain.quads,
             terrain_reach: terrain.reach,
             terrain_rocks: terrain.rock_distance,

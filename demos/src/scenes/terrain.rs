@@ -7,6 +7,7 @@ use vasa::Engine;
 use vasa::render::{Atmosphere, View};
 use vasa::scene::Camera;
 use vasa::scene::terrain::heightmap::{HeightMap, HeightMapOptions};
+use vasa::scene::terrain::roads::{self, RoadsDesc};
 use vasa::scene::terrain::surface::Surface;
 use vasa::scene::terrain::{Terrain, TerrainDesc};
 use vasa::vt::GroundTexturesDesc;
@@ -21,6 +22,8 @@ use crate::progress::Progress;
 
 /// The elevation data that comes with the repository.
 const DEM: &str = "anatolia_srtm3.tif";
+
+const NOT_LOADED: &str = "the terrain was built before it was loaded";
 
 /// A landscape.
 #[derive(Debug)]
@@ -40,6 +43,8 @@ pub struct TerrainScene {
 
 #[derive(Debug)]
 struct Ground {
+    /// Without roads, and with them.
+    natural: Arc<Surface>,
     surface: Arc<Surface>,
     lowest: f32,
     flight: TerrainFlight,
@@ -61,10 +66,6 @@ impl TerrainScene {
             seed: args.common.seed,
             ground: None,
         }
-    }
-
-    fn ground_or_fail(&self) -> Result<&Ground> {
-        self.ground.as_ref().ok_or_else(|| Failure::failed("the terrain was built before it was loaded"))
     }
 }
 
@@ -100,19 +101,26 @@ impl Scene for TerrainScene {
         let surface = Arc::new(Surface::new(&map, self.exaggerate));
         let flight = TerrainFlight::plan(&surface, Atmosphere::morning().sun);
         let begin = if self.grow { last_descent(&flight, &surface) } else { 0.0 };
-        self.ground = Some(Ground { surface, lowest: low * self.exaggerate, flight, begin });
+        self.ground = Some(Ground { natural: surface.clone(), surface, lowest: low * self.exaggerate, flight, begin });
         Ok(())
     }
 
     fn build(&mut self, engine: &mut Engine, settings: &Settings, progress: &Progress) -> Result<()> {
+        progress.step("planning roads");
+        let seed = self.seed;
+        let ground = self.ground.as_mut().ok_or_else(|| Failure::failed(NOT_LOADED))?;
+        let places = ground.flight.places(&ground.natural, settings.terrain_roads as usize + 1);
+        let overlays = roads::plan(&ground.natural, &RoadsDesc { count: settings.terrain_roads, seed, places });
+        log::info!("{} roads, {} decals", overlays.roads().len(), overlays.decals().len());
+        ground.surface = Arc::new(Surface::clone(&ground.natural).with_overlays(overlays));
         progress.step("computing light and shadow");
-        let ground = self.ground_or_fail()?;
         let sun = Atmosphere::sun_at(settings.sun_azimuth, settings.sun_elevation);
         let desc = TerrainDesc {
             quads: settings.terrain_quads,
             reach: settings.terrain_reach,
             rock_distance: settings.terrain_rocks,
-            seed: self.seed,
+            layers: settings.terrain_layers,
+            seed,
             ..TerrainDesc::new(sun)
         };
         let terrain = Terrain::new(engine.device(), ground.surface.clone(), &desc)?;

@@ -59,6 +59,34 @@ impl TerrainFlight {
         }
     }
 
+    /// Level ground that is seen from the flight, the last picture's first: where roads are worth looking at.
+    pub fn places(&self, surface: &Surface, count: usize) -> Vec<Vec2> {
+        let half = surface.half_extent();
+        let scale = (2.0 * half.min_element() / FULL_EXTENT).clamp(1e-3, 1.0);
+        let place = |(u, ahead): &(f32, f32)| {
+            let camera = self.camera(*u);
+            let eye = camera.position;
+            let at = |i: usize| {
+                let (side, far) = (i % 9, i / 9);
+                let heading = camera.yaw + (side as f32 - 4.0) * 0.075;
+                let distance = ahead * scale * (0.7 + 0.075 * far as f32);
+                (Vec2::new(eye.x, eye.z) + heading_vector(heading) * distance).clamp(-half * 0.94, half * 0.94)
+            };
+            let cost = |place: &Vec2| {
+                let ground = surface.base_height(place.x, place.y);
+                let hidden = (1..24).filter(|i| {
+                    let share = *i as f32 / 24.0;
+                    let on = Vec2::new(eye.x, eye.z).lerp(*place, share);
+                    surface.base_height(on.x, on.y) > eye.y + (ground + 4.0 - eye.y) * share
+                });
+                surface.gradient(place.x, place.y, 16.0).length() + 0.15 * hidden.count() as f32
+            };
+            let places = (0..99).map(at).map(|place| (place, cost(&place)));
+            places.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(at(0), |(place, _)| place)
+        };
+        STATIONS.iter().take(count).map(place).collect()
+    }
+
     /// The camera at `u`, from 0 (the start) to 1 (the last picture).
     pub fn camera(&self, u: f32) -> Camera {
         let u = u.clamp(0.0, 1.0);
@@ -76,6 +104,23 @@ impl TerrainFlight {
         }
     }
 }
+
+/// Where a place for a road is looked for: at a share of the flight, so many metres ahead.
+const STATIONS: [(f32, f32); 13] = [
+    (1.0, 260.0),
+    (1.0, 900.0),
+    (1.0, 2600.0),
+    (0.90, 500.0),
+    (0.78, 600.0),
+    (0.66, 500.0),
+    (0.52, 600.0),
+    (0.40, 500.0),
+    (0.28, 600.0),
+    (0.18, 500.0),
+    (0.09, 500.0),
+    (0.0, 700.0),
+    (0.0, 250.0),
+];
 
 /// The ridges flown over before the last, in flying order: each about a leg before the next, the last one where the
 /// last picture's view comes from.

@@ -91,6 +91,9 @@ impl RockField {
 
 /// From 0 to 1, for a place.
 fn likelihood(surface: &Surface, place: Vec2) -> f32 {
+    if surface.overlays().is_some_and(|overlays| overlays.is_kept_clear(place)) {
+        return 0.0;
+    }
     let slope = surface.gradient(place.x, place.y, STEEPNESS_CELL);
     let degrees = slope.length().atan().to_degrees();
     let rests = 1.0 - smoothstep(38.0, 50.0, degrees);

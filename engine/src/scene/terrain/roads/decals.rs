@@ -74,6 +74,13 @@ impl Decal {
         self.centre + Vec2::new(cos * local.x - sin * local.y, sin * local.x + cos * local.y)
     }
 
+    /// (u, v) of a place: from -1 to 1 inside.
+    pub fn uv(&self, place: Vec2) -> Vec2 {
+        let (cos, sin) = (self.rotation.x, self.rotation.y);
+        let out = place - self.centre;
+        Vec2::new(cos * out.x + sin * out.y, cos * out.y - sin * out.x) / self.half_extent
+    }
+
     /// Least and greatest x and z.
     pub fn bounds(&self) -> (Vec2, Vec2) {
         let (x, y) = (self.rotation.abs() * self.half_extent.x, self.rotation.abs() * self.half_extent.y);

@@ -3,7 +3,7 @@
 use glam::Vec2;
 
 use super::grid::Item;
-use super::{Overlays, RoadPoint};
+use super::{DecalKind, Overlays, RoadPoint};
 
 /// What roads make of the ground at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -56,6 +56,19 @@ impl Overlays {
             return Flattening::default();
         }
         Flattening { share, height: height / total }
+    }
+
+    /// Whether nothing else may lie at a place: it is on a road, in a field or on a mark.
+    pub fn is_kept_clear(&self, place: Vec2) -> bool {
+        self.grid().items_at(place).any(|item| match item {
+            Item::Segment { road, segment } => self.segment(road, segment).is_some_and(|(road, from, to)| {
+                nearest(place, from.place, to.place).0 < road.half_width + 0.3 * road.shoulder
+            }),
+            Item::Decal(index) => self.decals().get(index as usize).is_some_and(|decal| {
+                let uv = decal.uv(place).abs().max_element();
+                matches!(decal.kind, DecalKind::Field | DecalKind::Mark) && uv < 1.0
+            }),
+        })
     }
 
     /// A segment of a road: its ends.

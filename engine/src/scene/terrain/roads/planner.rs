@@ -16,8 +16,7 @@ pub struct RoadsDesc {
     pub count: u32,
     /// Seed of places and decals.
     pub seed: u32,
-    /// Places that roads lead to, metres, in the order in which they are joined; each is moved to level ground near
-    /// it. Empty: level places all over the map.
+    /// Places that roads lead to, metres, in the order in which they are joined. Empty: level ground all over the map.
     pub places: Vec<Vec2>,
 }
 
@@ -29,7 +28,7 @@ const EASY_GRADE: f32 = 0.065;
 const EASY_SLOPE: f32 = 0.25;
 /// How much of its cost a path saves where a road is already.
 const SHARED: f32 = 0.3;
-/// How far a place is moved to level ground, as a share of the map's narrower side, and at most, metres.
+/// How far a place that is chosen here is moved to level ground, as a share of the map's narrower side, and at most, metres.
 const PLACE_SHARE: f32 = 0.012;
 const PLACE_REACH: f32 = 700.0;
 /// Steps in sixteen directions: less of the grid shows than with eight.
@@ -83,35 +82,27 @@ pub fn plan(surface: &Surface, desc: &RoadsDesc) -> Arc<Overlays> {
     Overlays::new(roads, decals, half)
 }
 
-/// Level ground near the places that were asked for, or all over the map.
+/// The places that were asked for, or level ground all over the map.
 fn places(surface: &Surface, desc: &RoadsDesc, random: &mut Random) -> Vec<Vec2> {
     let half = surface.half_extent();
-    let reach = (half.min_element() * 2.0 * PLACE_SHARE).min(PLACE_REACH);
     let room = (half * 0.94).max(Vec2::ZERO);
-    let asked = if desc.places.is_empty() {
-        let mut at = Vec2::new(random.signed(), random.signed()) * half * 0.6;
-        (0..=desc.count)
-            .map(|_| {
-                let from = at;
-                let away = Vec2::from_angle(random.unit() * std::f32::consts::TAU);
-                at = (at + away * (half.min_element() * (0.12 + 0.14 * random.unit()))).clamp(-half * 0.85, half * 0.85);
-                from
-            })
-            .collect()
-    } else {
-        desc.places.clone()
-    };
-    asked
-        .into_iter()
-        .map(|place| {
-            let around = (0..61).map(|i| {
-                let angle = i as f32 * 2.399_963;
-                (place + Vec2::from_angle(angle) * (reach * (i as f32 / 60.0).sqrt())).clamp(-room, room)
-            });
-            let steepness = |at: &Vec2| surface.base_gradient(at.x, at.y).length();
-            around.min_by(|a, b| steepness(a).total_cmp(&steepness(b))).unwrap_or(place)
-        })
-        .collect()
+    if !desc.places.is_empty() {
+        return desc.places.iter().map(|place| place.clamp(-room, room)).collect();
+    }
+    let reach = (half.min_element() * 2.0 * PLACE_SHARE).min(PLACE_REACH);
+    let mut at = Vec2::new(random.signed(), random.signed()) * half * 0.6;
+    let mut places = Vec::new();
+    for _ in 0..=desc.count {
+        let around = (0..61).map(|i| {
+            let away = Vec2::from_angle(i as f32 * 2.399_963) * (reach * (i as f32 / 60.0).sqrt());
+            (at + away).clamp(-room, room)
+        });
+        let steepness = |at: &Vec2| surface.base_gradient(at.x, at.y).length();
+        places.extend(around.min_by(|a, b| steepness(a).total_cmp(&steepness(b))));
+        let away = Vec2::from_angle(random.unit() * std::f32::consts::TAU);
+        at = (at + away * (half.min_element() * (0.12 + 0.14 * random.unit()))).clamp(-half * 0.85, half * 0.85);
+    }
+    places
 }
 
 /// The map's samples as a graph.
@@ -142,7 +133,7 @@ impl<'a> Grid<'a> {
         (z * self.size[0] + x) as usize
     }
 
-    /// The samples' heights are met again, so the next road may join here.
+    /// Marks where a road is: the next may join it.
     fn share(&mut self, points: &[RoadPoint]) {
         for point in points {
             let sample = self.sample_of(point.place);

@@ -41,7 +41,7 @@ pub fn ribbon(road: &Road, margin: f32) -> Vec<RibbonVertex> {
     for i in 0..points.len() - 1 {
         let (a, b) = (corner(i, -1.0), corner(i, 1.0));
         let (c, d) = (corner(i + 1, -1.0), corner(i + 1, 1.0));
-        vertices.extend([a, c, b, b, c, d]);
+        vertices.extend([a, b, c, c, b, d]);
     }
     vertices
 }
