@@ -402,11 +402,10 @@ fn long_footprints_stay_in_the_border() {
             let probes: Vec<VtProbe> = (0..6000)
                 .map(|_| {
                     let mut probe = any_sample(&mut random);
-                    let tiles = [5.0, 3.0];
-                    for axis in 0..2 {
+                    for (uv, tiles) in probe.uv.iter_mut().zip([5.0, 3.0]) {
                         // At edges of pages.
                         let edge = random.below(6) as f32 + any(&mut random, -0.05, 0.05);
-                        probe.uv[axis] = edge / tiles[axis];
+                        *uv = edge / tiles;
                     }
                     if random.once_in(2) {
                         probe.dy = probe.dy.map(|d| d * 0.05);
