@@ -23,6 +23,7 @@ pub mod scene;
 pub mod sparse;
 pub mod streaming;
 pub mod vk;
+pub mod vt;
 
 pub use ash;
 pub use engine::{Engine, EngineOptions, FrameReport, Overlay, PresentTarget, default_cache_folder};

@@ -1,0 +1,54 @@
+//! Virtual textures: a huge logical texture of which a fixed budget of pages is in memory, in one physical atlas.
+//!
+//! ```text
+//! feedback of frame N-3 -- feedback (merge) --> unique pages with counts
+//!                                                   |
+//!        space (whose page is it), pool (is it resident) -- schedule (what, in which order, how many) --> work
+//!                                                   |
+//!                              page_table (which quads to paint) --> FramePlan
+//! FramePlan --(passes: draw pages, then update tables)--> page tables and atlases --> materials sample and give feedback
+//! ```
+//!
+//! The rooms named here are pure: no Vulkan, no clock, no I/O. [`planner::Planner`] is the one that others talk to; the
+//! passes lower what it plans. A mapping and its data appear in one frame, and the entries of a page that goes are
+//! pointed elsewhere in the frame that reuses its slot.
+//!
+//! - `address.rs`: a page and its Morton code. `grid.rs`: how a texture is cut into pages.
+//! - `page_table/`: entries, quads that update them, and a page table on the CPU. `pool/`: atlases and who is in them.
+//! - `space/`: where textures lie in a page table. `feedback/`: what the GPU says, merged.
+//! - `schedule/`: order, budgets, residency bias. `planner/`: all of it together, one plan a frame.
+
+pub mod address;
+pub mod feedback;
+pub mod grid;
+pub mod page_table;
+pub mod planner;
+pub mod pool;
+
+pub use address::PageAddress;
+pub use grid::Grid;
+pub use page_table::{Entry, EntryFormat, TableQuad, TableUpdate};
+pub use planner::{
+    Availability, Budget, Cause, FrameCounters, FramePlan, Knobs, PageReason, PageRequest, PageWork,
+    Priority, Producer, Quality, TextureId,
+};
+pub use pool::{LayerFormat, PhysicalPage, PoolDesc, PoolId, PoolSize};
+
+/// Names a space: one page-table image that several textures are placed in.
+///
+/// The first [`feedback::MOST_FED_SPACES`] ids get feedback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+pub struct SpaceId(pub u8);
+
+impl SpaceId {
+    /// Whether feedback can name this space: it has 4 bits for it.
+    pub fn is_fed(self) -> bool {
+        usize::from(self.0) < feedback::MOST_FED_SPACES
+    }
+}
+
+impl std::fmt::Display for SpaceId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "space {}", self.0)
+    }
+}
