@@ -38,3 +38,4 @@ mod storms;
 mod stress;
 mod terrain;
 mod trace;
+mod vt_compress;
