@@ -101,7 +101,8 @@ impl Scene for TerrainScene {
         let surface = Arc::new(Surface::new(&map, self.exaggerate));
         let flight = TerrainFlight::plan(&surface, Atmosphere::morning().sun);
         let begin = if self.grow { last_descent(&flight, &surface) } else { 0.0 };
-        self.ground = Some(Ground { natural: surface.clone(), surface, lowest: low * self.exaggerate, flight, begin });
+        self.ground =
+            Some(Ground { natural: surface.clone(), surface, lowest: low * self.exaggerate, flight, begin });
         Ok(())
     }
 
@@ -110,7 +111,8 @@ impl Scene for TerrainScene {
         let seed = self.seed;
         let ground = self.ground.as_mut().ok_or_else(|| Failure::failed(NOT_LOADED))?;
         let places = ground.flight.places(&ground.natural, settings.terrain_roads as usize + 1);
-        let overlays = roads::plan(&ground.natural, &RoadsDesc { count: settings.terrain_roads, seed, places });
+        let overlays =
+            roads::plan(&ground.natural, &RoadsDesc { count: settings.terrain_roads, seed, places });
         log::info!("{} roads, {} decals", overlays.roads().len(), overlays.decals().len());
         ground.surface = Arc::new(Surface::clone(&ground.natural).with_overlays(overlays));
         progress.step("computing light and shadow");

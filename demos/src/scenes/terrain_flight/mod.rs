@@ -70,7 +70,8 @@ impl TerrainFlight {
                 let (side, far) = (i % 9, i / 9);
                 let heading = camera.yaw + (side as f32 - 4.0) * 0.075;
                 let distance = ahead * scale * (0.7 + 0.075 * far as f32);
-                (Vec2::new(eye.x, eye.z) + heading_vector(heading) * distance).clamp(-half * 0.94, half * 0.94)
+                (Vec2::new(eye.x, eye.z) + heading_vector(heading) * distance)
+                    .clamp(-half * 0.94, half * 0.94)
             };
             let cost = |place: &Vec2| {
                 let ground = surface.base_height(place.x, place.y);

@@ -85,7 +85,8 @@ impl OverlayBuffers {
         let primitives = overlays.map(|overlays| primitives(overlays)).unwrap_or_default();
         let buffer = |name, bytes: &[u8]| -> Result<Buffer> {
             let size = bytes.len().max(64) as u64;
-            let buffer = Buffer::committed(device, name, size, BufferUsageFlags::STORAGE_BUFFER, Location::Upload)?;
+            let buffer =
+                Buffer::committed(device, name, size, BufferUsageFlags::STORAGE_BUFFER, Location::Upload)?;
             if !bytes.is_empty() {
                 buffer.write_mapped(0, bytes)?;
             }

@@ -99,7 +99,8 @@ pub(super) fn scatter(surface: &Surface, roads: &[Road], places: &[Vec2], random
     for road in roads {
         for (i, pair) in road.points.windows(2).enumerate().skip(2) {
             // Water stands where the road is level.
-            let grade = (pair[1].height - pair[0].height).abs() / pair[0].place.distance(pair[1].place).max(0.1);
+            let grade =
+                (pair[1].height - pair[0].height).abs() / pair[0].place.distance(pair[1].place).max(0.1);
             if i % 3 != 0 || random.unit() > 0.55 - 6.0 * grade {
                 continue;
             }
@@ -122,8 +123,10 @@ pub(super) fn scatter(surface: &Surface, roads: &[Road], places: &[Vec2], random
         let mut fields = 0;
         while tries < 40 && fields < 6 {
             tries += 1;
-            let away = Vec2::from_angle(random.unit() * std::f32::consts::TAU) * (30.0 + 330.0 * random.unit());
-            let (centre, half) = (*place + away, Vec2::new(26.0 + 40.0 * random.unit(), 16.0 + 22.0 * random.unit()));
+            let away =
+                Vec2::from_angle(random.unit() * std::f32::consts::TAU) * (30.0 + 330.0 * random.unit());
+            let (centre, half) =
+                (*place + away, Vec2::new(26.0 + 40.0 * random.unit(), 16.0 + 22.0 * random.unit()));
             let turn = Vec2::from_angle(0.3 * random.signed() + 0.9);
             let is_level = [Vec2::ZERO, half, -half, Vec2::new(half.x, -half.y), Vec2::new(-half.x, half.y)]
                 .into_iter()

@@ -39,7 +39,11 @@ impl OverlayGrid {
         let widest = (half_extent * 2.0).max_element().max(1.0);
         let cell = CELL.max(widest / MOST_CELLS);
         let is_empty = roads.is_empty() && decals.is_empty();
-        let side = if is_empty { [0; 2] } else { [half_extent.x, half_extent.y].map(|half| (half * 2.0 / cell).ceil().max(1.0) as u32) };
+        let side = if is_empty {
+            [0; 2]
+        } else {
+            [half_extent.x, half_extent.y].map(|half| (half * 2.0 / cell).ceil().max(1.0) as u32)
+        };
         let mut grid = Self { origin: -half_extent, cell, side, words: Vec::new(), items: Vec::new() };
         let cells = side[0] as usize * side[1] as usize;
         // Order, then index: what lies below comes first, and segments of one road stay together.

@@ -33,8 +33,22 @@ const PLACE_SHARE: f32 = 0.012;
 const PLACE_REACH: f32 = 700.0;
 /// Steps in sixteen directions: less of the grid shows than with eight.
 const STEPS: [(i32, i32); 16] = [
-    (1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1),
-    (2, 1), (2, -1), (-2, 1), (-2, -1), (1, 2), (1, -2), (-1, 2), (-1, -2),
+    (1, 0),
+    (-1, 0),
+    (0, 1),
+    (0, -1),
+    (1, 1),
+    (1, -1),
+    (-1, 1),
+    (-1, -1),
+    (2, 1),
+    (2, -1),
+    (-2, 1),
+    (-2, -1),
+    (1, 2),
+    (1, -2),
+    (-1, 2),
+    (-1, -2),
 ];
 
 /// Numbers from a seed.
@@ -100,7 +114,8 @@ fn places(surface: &Surface, desc: &RoadsDesc, random: &mut Random) -> Vec<Vec2>
         let steepness = |at: &Vec2| surface.base_gradient(at.x, at.y).length();
         places.extend(around.min_by(|a, b| steepness(a).total_cmp(&steepness(b))));
         let away = Vec2::from_angle(random.unit() * std::f32::consts::TAU);
-        at = (at + away * (half.min_element() * (0.12 + 0.14 * random.unit()))).clamp(-half * 0.85, half * 0.85);
+        at = (at + away * (half.min_element() * (0.12 + 0.14 * random.unit())))
+            .clamp(-half * 0.85, half * 0.85);
     }
     places
 }
@@ -213,7 +228,8 @@ fn smoothed(corners: &[Vec2]) -> Vec<Vec2> {
 
 /// Heights along a road: those of the ground, with the bumps taken out.
 fn profile(surface: &Surface, places: &[Vec2]) -> Vec<RoadPoint> {
-    let mut heights: Vec<f32> = places.iter().map(|p| surface.natural_height(p.x, p.y, SPACING * 2.0)).collect();
+    let mut heights: Vec<f32> =
+        places.iter().map(|p| surface.natural_height(p.x, p.y, SPACING * 2.0)).collect();
     for _ in 0..24 {
         let before = heights.clone();
         for (i, around) in before.windows(3).enumerate() {

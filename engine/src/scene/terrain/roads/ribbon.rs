@@ -24,7 +24,8 @@ pub fn ribbon(road: &Road, margin: f32) -> Vec<RibbonVertex> {
         let (before, after) = (i.saturating_sub(1), (i + 1).min(points.len() - 1));
         let along = (points[after].place - points[before].place).normalize_or(Vec2::X);
         // Mitred, so that edges of a bend are as far from the middle as elsewhere; sharp corners are cut.
-        let here = (points[(i + 1).min(points.len() - 1)].place - points[i.min(points.len() - 2)].place).normalize_or(along);
+        let here = (points[(i + 1).min(points.len() - 1)].place - points[i.min(points.len() - 2)].place)
+            .normalize_or(along);
         let right = Vec2::new(-along.y, along.x);
         let cosine = right.dot(Vec2::new(-here.y, here.x)).max(0.5);
         right / cosine
@@ -48,11 +49,7 @@ pub fn ribbon(road: &Road, margin: f32) -> Vec<RibbonVertex> {
 
 /// The two triangles of a decal.
 pub fn quad(decal: &Decal) -> [RibbonVertex; 6] {
-    let corner = |u: f32, v: f32| RibbonVertex {
-        place: decal.place(Vec2::new(u, v)),
-        along: u,
-        across: v,
-    };
+    let corner = |u: f32, v: f32| RibbonVertex { place: decal.place(Vec2::new(u, v)), along: u, across: v };
     let (a, b, c, d) = (corner(-1.0, -1.0), corner(1.0, -1.0), corner(-1.0, 1.0), corner(1.0, 1.0));
     [a, c, b, b, c, d]
 }

@@ -17,7 +17,10 @@ fn hills() -> Surface {
         })
         .collect();
     let pixel_size_metres = (60.0, 70.0);
-    Surface::new(&HeightMap { width, height, heights, pixel_size_metres, filled: 0, georeferenced: false }, 1.0)
+    Surface::new(
+        &HeightMap { width, height, heights, pixel_size_metres, filled: 0, georeferenced: false },
+        1.0,
+    )
 }
 
 fn planned(seed: u32) -> (Surface, Arc<Overlays>) {
@@ -30,7 +33,11 @@ fn straight(length: f32, rise: f32) -> Road {
     let points = (0..=20)
         .map(|i| {
             let t = i as f32 / 20.0;
-            RoadPoint { place: Vec2::new(t * length - 0.5 * length, 0.0), height: 100.0 + rise * t, along: t * length }
+            RoadPoint {
+                place: Vec2::new(t * length - 0.5 * length, 0.0),
+                height: 100.0 + rise * t,
+                along: t * length,
+            }
         })
         .collect();
     Road::new(points, RoadKind::Gravel, 0)
@@ -65,7 +72,12 @@ fn a_road_is_flat_across_and_its_shoulders_lead_back() {
         for across in [-3.0_f32, -1.0, 2.0, 3.0] {
             let beside = overlays.flattening(Vec2::new(x, across), 0.0);
             assert_eq!(beside.share, 1.0, "{across}");
-            assert!((beside.height - on.height).abs() < 0.03, "{across}: {} beside {}", beside.height, on.height);
+            assert!(
+                (beside.height - on.height).abs() < 0.03,
+                "{across}: {} beside {}",
+                beside.height,
+                on.height
+            );
         }
         assert_eq!(overlays.flattening(Vec2::new(x, road.reach() + 0.1), 0.0).share, 0.0);
     }
@@ -159,7 +171,9 @@ fn lists_are_in_painting_order_and_complete() {
         for uv in [Vec2::ZERO, Vec2::new(0.9, 0.9), Vec2::new(-0.9, 0.3)] {
             let here: Vec<Item> = overlays.grid().items_at(decal.place(uv)).collect();
             assert!(here.windows(2).all(|pair| orders(pair[0]) <= orders(pair[1])));
-            let found = here.iter().any(|item| matches!(item, Item::Decal(i) if overlays.decals()[*i as usize] == *decal));
+            let found = here
+                .iter()
+                .any(|item| matches!(item, Item::Decal(i) if overlays.decals()[*i as usize] == *decal));
             assert!(found, "a decal is in no list of the ground it covers");
         }
     }

@@ -158,9 +158,8 @@ impl Surface {
     pub fn gradient(&self, x: f32, z: f32, cell: f32) -> Vec2 {
         if self.flattening(x, z, cell).share > 0.0 {
             // Half a metre to each side: narrow beside a shoulder.
-            let along = |dx: f32, dz: f32| {
-                self.height(x + dx, z + dz, cell) - self.height(x - dx, z - dz, cell)
-            };
+            let along =
+                |dx: f32, dz: f32| self.height(x + dx, z + dz, cell) - self.height(x - dx, z - dz, cell);
             return Vec2::new(along(0.5, 0.0), along(0.0, 0.5));
         }
         let slope = self.base_gradient(x, z);
