@@ -17,23 +17,30 @@
 //! - `page_table/`: entries, quads that update them, and a page table on the CPU. `pool/`: atlases and who is in them.
 //! - `space/`: where textures lie in a page table. `feedback/`: what the GPU says, merged.
 //! - `schedule/`: order, budgets, residency bias. `planner/`: all of it together, one plan a frame.
+//!
+//! These lower what is planned: `passes/` (feedback on the GPU and its way back) and `tables/` (page-table images and what
+//! paints them). `feedback_twin.rs` and `tables/twin.rs` do on the host what their shaders do.
 
 pub mod address;
 pub mod feedback;
 pub mod feedback_twin;
 pub mod grid;
+mod map;
 pub mod page_table;
 pub mod passes;
 pub mod planner;
 pub mod pool;
+pub mod schedule;
+pub mod space;
 pub mod tables;
 
 pub use address::PageAddress;
-pub use grid::Grid;
-pub use page_table::{Entry, EntryFormat, TableQuad, TableUpdate};
+pub use feedback::Feedback;
+pub use grid::{Grid, Region};
+pub use page_table::{Entry, EntryFormat, TableImage, TableQuad, TableUpdate};
 pub use planner::{
     Availability, Budget, Cause, FrameCounters, FramePlan, Knobs, PageReason, PageRequest, PageWork,
-    Priority, Producer, Quality, TextureId,
+    Placement, Planner, PlannerError, Priority, Producer, Quality, TextureDesc, TextureId,
 };
 pub use pool::{LayerFormat, PhysicalPage, PoolDesc, PoolId, PoolSize};
 

@@ -10,7 +10,7 @@ use vasa::vt::feedback::NONE;
 use vasa::vt::feedback_twin::{Compacted, compact};
 use vasa::vt::passes::{Feedback, FeedbackLayout};
 use vasa_tests::random::Random;
-use vasa_tests::{Harness, on_device};
+use vasa_tests::{Harness, labels, on_device};
 
 /// A graph, the passes, and what a frame writes as feedback.
 struct Frames {
@@ -249,5 +249,44 @@ fn a_lost_device_is_said_and_nothing_is_taken() {
         assert!(frames.feedback.take(Some(number)).is_err());
         assert!(frames.feedback.take(None).is_err());
         assert!(!frames.feedback.submitted(number));
+    });
+}
+
+#[test]
+fn a_capture_shows_the_passes_and_buffers_by_name() {
+    on_device(|h| {
+        let mut frames = Frames::new(&h.device, 1);
+        labels::take();
+        frames.run_all(&[1]);
+        let seen = labels::take();
+        if seen.is_empty() {
+            h.skip("markers are not to be had");
+        } else {
+            assert_eq!(
+                seen,
+                [
+                    "VirtualTextureClear",
+                    "Write",
+                    "VirtualTextureUpdate",
+                    "  VirtualTextureFeedbackTransition",
+                    "  Hash table indirect arguments",
+                    "  Build feedback hash table",
+                    "  Compact feedback hash table",
+                    "  VirtualTextureFeedbackCopy",
+                ]
+            );
+        }
+        let names: Vec<&str> = frames.feedback.buffers().map(Buffer::name).collect();
+        assert_eq!(
+            names,
+            [
+                "VirtualTexture_FeedbackBuffer",
+                "VirtualTexture.HashTableKeys",
+                "VirtualTexture.HashTableElementIndices",
+                "VirtualTexture.HashTableElementCounts",
+                "VirtualTexture.CompactedFeedback",
+                "VirtualTexture.BuildHashTableIndirectArgs",
+            ]
+        );
     });
 }

@@ -6,6 +6,12 @@
 //!
 //! The bias of 3 lets a shader say "finer than you have": a negative level, which asks an adaptive texture for more.
 
+#[cfg(test)]
+mod tests;
+mod wishes;
+
+pub(crate) use wishes::{NO_TEXTURE, Wishes};
+
 use super::SpaceId;
 
 /// Spaces that feedback can name: 4 bits.

@@ -8,8 +8,15 @@
 //! that is missing holds its nearest mapped ancestor, and a lookup is one fetch.
 
 mod entry;
+mod image;
+mod nodes;
+mod paint;
+#[cfg(test)]
+mod tests;
 
 pub use entry::{Entry, EntryFormat};
+pub use image::TableImage;
+pub use nodes::PageTable;
 
 use super::SpaceId;
 use super::address::PageAddress;

@@ -7,10 +7,20 @@
 //! Page 0 of every pool is reserved: an entry that names it says that nothing is mapped.
 
 mod format;
+mod mappings;
 mod size;
+mod slots;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use mappings::{Mapping, Mappings};
+pub(crate) use slots::Pool;
 
 pub use format::LayerFormat;
 pub use size::{MOST_POOL_SIDE, PoolError, PoolSize};
+
+/// Where the level stands in the packed page that owns a slot; see `planner::key`.
+pub(crate) const OWNER_LEVEL_SHIFT: u32 = 24;
 
 /// Names a pool: one atlas for every layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
