@@ -147,6 +147,18 @@ fn random_feedback_is_compacted_as_the_host_does_it() {
 }
 
 #[test]
+fn more_entries_than_an_axis_has_workgroups_are_all_counted() {
+    on_device(|h| {
+        let mut frames = Frames::new(&h.device, 1);
+        frames.feedback.resize([4096, 4200], 1, 1).unwrap();
+        // 65535 groups of 256, and some.
+        let words: Vec<u32> =
+            (0..65_535 * 256 + 300_001u32).map(|at| at.wrapping_mul(0x9e37_79b9) >> 19).collect();
+        assert_eq!(check(&mut frames, &words, words.len() as u32), 0);
+    });
+}
+
+#[test]
 fn a_full_ring_loses_the_oldest_and_counts_it() {
     on_device(|h| {
         let mut frames = Frames::new(&h.device, 2);
@@ -233,6 +245,7 @@ fn a_steady_frame_makes_nothing_and_a_refused_one_leaves_nothing() {
         let refused = frames.number;
         assert_eq!(frames.feedback.take(Some(refused)).unwrap(), None);
         assert!(!frames.feedback.submitted(refused), "nothing was told");
+        assert_eq!(frames.feedback.take(Some(refused)).unwrap(), None, "and nothing is in the ring");
         let next = frames.run_all(&[8]);
         assert_eq!(frames.feedback.take(Some(next)).unwrap().unwrap().pairs, [(8, 1)]);
     });
