@@ -35,17 +35,12 @@ pub mod page_table;
 pub mod passes;
 pub mod planner;
 pub mod pool;
-<<<<<<< HEAD
 pub mod runtime;
 pub mod sampling;
 pub mod schedule;
 pub mod space;
 pub mod stats;
 pub mod system;
-=======
-pub mod schedule;
-pub mod space;
->>>>>>> wt-tables
 pub mod tables;
 
 pub use address::PageAddress;
