@@ -343,12 +343,14 @@ fn shaded(in: Varyings, pixel: Pixel, surface: TerrainMaterial, occlusion: f32) 
         sky_visibility *= 1.0 - 0.72 * (1.0 - light.y);
     }
     var glint = 0.0;
+    var mirror = 0.0;
     if kind == KIND_TERRAIN_CHUNK {
         normal = surface.normal;
         albedo = surface.base_colour;
         sky_visibility *= surface.occlusion;
         sun_visibility *= turned_to_sun(world, dx, dy, sun) * min(surface.occlusion, 1.0);
         glint = sun_glint(normal, normalize(in.relative), sun, surface.roughness, surface.specular);
+        mirror = 1.0 - smoothstep(0.08, 0.35, surface.roughness);
     }
     let facing = max(dot(normal, sun), 0.0);
     var ambient = ambient_light(normal, sun, sun_colour, sky_colour);
@@ -364,6 +366,14 @@ fn shaded(in: Varyings, pixel: Pixel, surface: TerrainMaterial, occlusion: f32) 
         (*f).camera.y - (*f).haze_base, in.relative, (*f).haze_density, (*f).haze_height,
     );
     let through = exp(-depth * HAZE_COLOUR);
+    // Water shows the sky: nothing else here is as smooth.
+    if mirror > 0.0 {
+        let mirrored = reflect(view, normal);
+        let grazing = 1.0 - max(dot(normal, -view), 0.0);
+        let fresnel = 0.02 + 0.98 * grazing * grazing * grazing * grazing * grazing;
+        let sky = sky_radiance(vec3(mirrored.x, abs(mirrored.y), mirrored.z), sun, sun_colour, sky_colour);
+        light += mirror * fresnel * sky_visibility * sky;
+    }
     light = light * through + haze_radiance(view, sun, sun_colour) * (1.0 - through);
     return light;
 }

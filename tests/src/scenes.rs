@@ -45,8 +45,12 @@ pub fn engine_with(device: &Arc<Device>, frames_in_flight: usize, render: Render
 pub fn fly(device: &Arc<Device>, sparse: SparseKnobs, frames: u32) -> vasa::Result<Vec<u8>> {
     let mut engine = Engine::on_device(device.clone(), sparse, STILL, 2, 8 << 20)?;
     let surface = hills();
-    let desc =
-        TerrainDesc { rock_distance: 250.0, threads: 2, ..TerrainDesc::new(Atmosphere::morning().sun) };
+    let desc = TerrainDesc {
+        rock_distance: 250.0,
+        layer_size: 128,
+        threads: 2,
+        ..TerrainDesc::new(Atmosphere::morning().sun)
+    };
     let terrain = Terrain::new(engine.device(), surface.clone(), &desc)?;
     engine.scene_mut().set_terrain(Some(terrain))?;
     for frame in 0..frames {
@@ -98,8 +102,12 @@ pub fn hills() -> Arc<Surface> {
 
 /// Puts the hills into an engine's scene.
 pub fn add_hills(engine: &mut Engine, surface: &Arc<Surface>) {
-    let desc =
-        TerrainDesc { rock_distance: 250.0, threads: 2, ..TerrainDesc::new(Atmosphere::morning().sun) };
+    let desc = TerrainDesc {
+        rock_distance: 250.0,
+        layer_size: 128,
+        threads: 2,
+        ..TerrainDesc::new(Atmosphere::morning().sun)
+    };
     let terrain = Terrain::new(engine.device(), surface.clone(), &desc).unwrap();
     engine.scene_mut().set_terrain(Some(terrain)).unwrap();
 }

@@ -6,10 +6,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use glam::Vec3;
+use glam::{Vec2, Vec3};
+use vasa::render::Atmosphere;
 use vasa::scene::Camera;
 use vasa::scene::terrain::heightmap::HeightMap;
+use vasa::scene::terrain::roads::{RoadsDesc, plan};
 use vasa::scene::terrain::surface::Surface;
+use vasa::scene::terrain::{Terrain, TerrainDesc};
 use vasa_tests::harness::{Harness, on_device};
 use vasa_tests::scenes;
 
@@ -24,9 +27,14 @@ fn folder(variable: &str, otherwise: &str) -> PathBuf {
 
 fn terrain_picture(h: &Harness) -> Vec<u8> {
     let file = folder("VASA_ASSETS", "../assets").join("anatolia_srtm3.tif");
-    let surface = Arc::new(Surface::new(&HeightMap::open(&file).unwrap(), 1.5));
+    let surface = Surface::new(&HeightMap::open(&file).unwrap(), 1.5);
+    let places = [[7800.0, 8900.0], [6900.0, 8400.0], [4600.0, 6600.0]].map(Vec2::from).to_vec();
+    let roads = plan(&surface, &RoadsDesc { count: 2, seed: 1, places });
+    let surface = Arc::new(surface.with_overlays(roads));
     let mut engine = scenes::engine(&h.device, 2);
-    scenes::add_hills(&mut engine, &surface);
+    let desc = TerrainDesc { layer_size: 512, threads: 2, ..TerrainDesc::new(Atmosphere::morning().sun) };
+    let terrain = Terrain::new(engine.device(), surface.clone(), &desc).unwrap();
+    engine.scene_mut().set_terrain(Some(terrain)).unwrap();
     let eye = Vec3::new(8000.0, surface.height(8000.0, 9000.0, 0.0) + 160.0, 9000.0);
     let camera = Camera::looking_at(eye, eye + Vec3::new(-7000.0, -900.0, -5000.0));
     let mut view = scenes::view(camera);

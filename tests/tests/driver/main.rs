@@ -37,6 +37,7 @@ mod statistics;
 mod storms;
 mod stress;
 mod terrain;
+mod terrain_layers;
 mod trace;
 mod vt_compress;
 mod vt_feedback;

@@ -1,9 +1,14 @@
 //! Terrain chunks: the vertices that the GPU makes are those of the CPU, and neighbours share their bits.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use glam::Vec3;
 use vasa::Engine;
+use vasa::scene::Camera;
 use vasa::scene::terrain::lod::Node;
+use vasa::scene::terrain::roads::{RoadsDesc, plan};
+use vasa::scene::terrain::surface::Surface;
 use vasa_tests::harness::{Harness, on_device};
 use vasa_tests::hooks;
 use vasa_tests::scenes::{self, add_hills, draw, flight, hills};
@@ -22,6 +27,31 @@ fn heights(h: &Harness, engine: &Engine) -> HashMap<Node, Vec<[f32; 2]>> {
     terrain.chunk_vertices(scene.geometry()).into_iter().map(|(node, first)| (node, chunk(first))).collect()
 }
 
+/// The greatest difference of the chunks' vertices from the surface, metres.
+fn worst_difference(h: &Harness, engine: &Engine, surface: &Surface) -> f32 {
+    let params = *engine.scene().terrain().unwrap().lod_params();
+    let half = surface.half_extent();
+    let side = params.quads + 1;
+    let all = heights(h, engine);
+    assert!(all.len() > 30, "only {} chunks", all.len());
+    let mut worst = 0f32;
+    for (node, vertices) in &all {
+        let [x0, z0] = node.corner(&params);
+        let cell = params.cell_size(node.level);
+        for (index, [own, parent]) in vertices.iter().enumerate() {
+            let (i, j) = (index as u32 % side, index as u32 / side);
+            let at = |i: u32, j: u32, cell: f32| {
+                let x = (x0 + i as f32 * params.cell_size(node.level)).clamp(-half.x, half.x);
+                let z = (z0 + j as f32 * params.cell_size(node.level)).clamp(-half.y, half.y);
+                surface.height(x, z, cell)
+            };
+            worst = worst.max((own - at(i, j, cell)).abs());
+            worst = worst.max((parent - at(i - i % 2, j - j % 2, cell * 2.0)).abs());
+        }
+    }
+    worst
+}
+
 #[test]
 fn chunk_vertices_are_those_of_the_cpu() {
     on_device(|h| {
@@ -29,27 +59,28 @@ fn chunk_vertices_are_those_of_the_cpu() {
         let mut engine = scenes::engine(&h.device, 2);
         add_hills(&mut engine, &surface);
         draw(&mut engine, flight(&surface, 0.1));
-        let params = *engine.scene().terrain().unwrap().lod_params();
-        let half = surface.half_extent();
-        let side = params.quads + 1;
-        let all = heights(h, &engine);
-        assert!(all.len() > 30, "only {} chunks", all.len());
-        let mut worst = 0f32;
-        for (node, vertices) in &all {
-            let [x0, z0] = node.corner(&params);
-            let cell = params.cell_size(node.level);
-            for (index, [own, parent]) in vertices.iter().enumerate() {
-                let (i, j) = (index as u32 % side, index as u32 / side);
-                let at = |i: u32, j: u32, cell: f32| {
-                    let x = (x0 + i as f32 * params.cell_size(node.level)).clamp(-half.x, half.x);
-                    let z = (z0 + j as f32 * params.cell_size(node.level)).clamp(-half.y, half.y);
-                    surface.height(x, z, cell)
-                };
-                worst = worst.max((own - at(i, j, cell)).abs());
-                worst = worst.max((parent - at(i - i % 2, j - j % 2, cell * 2.0)).abs());
-            }
-        }
+        let worst = worst_difference(h, &engine, &surface);
         assert!(worst < 0.02, "GPU and CPU differ by {worst} m");
+    });
+}
+
+#[test]
+fn roads_flatten_the_mesh_as_the_cpu_says() {
+    on_device(|h| {
+        let natural = hills();
+        let roads = plan(&natural, &RoadsDesc { count: 4, seed: 1, places: Vec::new() });
+        let road = roads.roads()[0].clone();
+        let surface = Arc::new(Surface::clone(&natural).with_overlays(roads));
+        let mut engine = scenes::engine(&h.device, 2);
+        add_hills(&mut engine, &surface);
+        let middle = road.points[road.points.len() / 2];
+        let on = Vec3::new(middle.place.x, middle.height, middle.place.y);
+        draw(&mut engine, Camera::looking_at(on + Vec3::new(12.0, 8.0, 9.0), on));
+        let worst = worst_difference(h, &engine, &surface);
+        assert!(worst < 0.02, "GPU and CPU differ by {worst} m");
+        // And there was something to flatten: without the roads, the mesh would be another.
+        let without = worst_difference(h, &engine, &natural);
+        assert!(without > 0.3, "the roads move no vertex by more than {without} m");
     });
 }
 

@@ -66,24 +66,24 @@ impl TerrainFlight {
         let place = |(u, ahead): &(f32, f32)| {
             let camera = self.camera(*u);
             let eye = camera.position;
+            let from = Vec2::new(eye.x, eye.z);
             let at = |i: usize| {
-                let (side, far) = (i % 9, i / 9);
-                let heading = camera.yaw + (side as f32 - 4.0) * 0.075;
-                let distance = ahead * scale * (0.7 + 0.075 * far as f32);
-                (Vec2::new(eye.x, eye.z) + heading_vector(heading) * distance)
-                    .clamp(-half * 0.94, half * 0.94)
+                let (side, far) = (i % 15, i / 15);
+                let heading = camera.yaw + (side as f32 - 7.0) * 0.07;
+                let distance = ahead * scale * (0.6 + 0.09 * far as f32);
+                (from + heading_vector(heading) * distance).clamp(-half * 0.94, half * 0.94)
             };
             let cost = |place: &Vec2| {
-                let ground = surface.base_height(place.x, place.y);
-                let hidden = (1..24).filter(|i| {
-                    let share = *i as f32 / 24.0;
-                    let on = Vec2::new(eye.x, eye.z).lerp(*place, share);
-                    surface.base_height(on.x, on.y) > eye.y + (ground + 4.0 - eye.y) * share
+                let ground = surface.natural_height(place.x, place.y, 16.0) + 2.0;
+                let hidden = (1..40).filter(|i| {
+                    let share = *i as f32 / 40.0;
+                    let on = from.lerp(*place, share);
+                    surface.natural_height(on.x, on.y, 8.0) > eye.y + (ground - eye.y) * share
                 });
-                surface.gradient(place.x, place.y, 16.0).length() + 0.15 * hidden.count() as f32
+                surface.base_gradient(place.x, place.y).length() + 0.3 * hidden.count().min(8) as f32
             };
-            let places = (0..99).map(at).map(|place| (place, cost(&place)));
-            places.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(at(0), |(place, _)| place)
+            let places = (0..165).map(at).map(|place| (place, cost(&place)));
+            places.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(from, |(place, _)| place)
         };
         STATIONS.iter().take(count).map(place).collect()
     }
@@ -108,9 +108,9 @@ impl TerrainFlight {
 
 /// Where a place for a road is looked for: at a share of the flight, so many metres ahead.
 const STATIONS: [(f32, f32); 13] = [
-    (1.0, 260.0),
-    (1.0, 900.0),
-    (1.0, 2600.0),
+    (1.0, 420.0),
+    (1.0, 1300.0),
+    (1.0, 3300.0),
     (0.90, 500.0),
     (0.78, 600.0),
     (0.66, 500.0),

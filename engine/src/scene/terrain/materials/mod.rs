@@ -12,6 +12,8 @@ mod layers;
 mod overlays;
 pub mod splat;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use layers::{Layers, LayersDesc, TerrainLayerPush};
 pub use overlays::{OverlayBuffers, OverlayPrimitive};
