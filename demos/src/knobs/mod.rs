@@ -67,6 +67,13 @@ pub struct Settings {
     pub field_of_view: f32,
 }
 
+/// The flights are fast: more pages a frame than a game would draw.
+fn virtual_textures() -> vasa::vt::Options {
+    let usual = vasa::vt::Options::default();
+    let planner = vasa::vt::Knobs { max_uploads_per_frame: 16, ..usual.planner };
+    vasa::vt::Options { planner, ..usual }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         let (morning, terrain) = (Atmosphere::morning(), TerrainDesc::new(Atmosphere::morning().sun));
@@ -76,7 +83,7 @@ impl Default for Settings {
             render: RenderOptions::default(),
             frames_in_flight: 2,
             upload_bytes: 32 << 20,
-            vt: vasa::vt::Options::default(),
+            vt: virtual_textures(),
             vsync: true,
             terrain_layers: terrain.layers,
             terrain_roads: 6,

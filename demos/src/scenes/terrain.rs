@@ -25,6 +25,9 @@ const DEM: &str = "anatolia_srtm3.tif";
 
 const NOT_LOADED: &str = "the terrain was built before it was loaded";
 
+/// Share of a run in which the camera has arrived and rests: pages that the last view wants are drawn meanwhile.
+const REST: f32 = 0.15;
+
 /// A landscape.
 #[derive(Debug)]
 pub struct TerrainScene {
@@ -137,7 +140,8 @@ impl Scene for TerrainScene {
 
     fn flight(&self, share: f32) -> Camera {
         self.ground.as_ref().map_or_else(Camera::default, |ground| {
-            ground.flight.camera(ground.begin + share * (1.0 - ground.begin))
+            let flown = (share / (1.0 - REST)).min(1.0);
+            ground.flight.camera(ground.begin + flown * (1.0 - ground.begin))
         })
     }
 

@@ -159,17 +159,21 @@ impl Device {
         let mut value = state.submitted.load(Ordering::Acquire);
         let mut points = Vec::with_capacity(raw.len());
         let mut notes: Vec<(Point, Vec<Point>)> = Vec::new();
+        let mut parts: Vec<Lists<'_>> = Vec::new();
         for (batch, asked) in raw.iter().zip(batches) {
             if batch.is_empty() {
                 points.push(None);
                 continue;
             }
-            let before = Point { timeline: Timeline::Bind, value };
-            value += 1;
-            let point = Point { timeline: Timeline::Bind, value };
-            notes
-                .push((point, asked.waits.iter().copied().chain([before]).filter(|p| p.value > 0).collect()));
-            points.push(Some(point));
+            let mut waits = asked.waits.to_vec();
+            for lists in batch.parts() {
+                waits.push(Point { timeline: Timeline::Bind, value });
+                value += 1;
+                waits.retain(|point| point.value > 0);
+                notes.push((Point { timeline: Timeline::Bind, value }, std::mem::take(&mut waits)));
+                parts.push(lists);
+            }
+            points.push(Some(Point { timeline: Timeline::Bind, value }));
         }
         let signal_semaphore = [state.raw];
         let semaphores: Vec<(Vec<vk::Semaphore>, Vec<u64>, [u64; 1])> = notes
@@ -188,8 +192,7 @@ impl Device {
                     .signal_semaphore_values(signal)
             })
             .collect();
-        let lists: Vec<Lists<'_>> = raw.iter().filter(|b| !b.is_empty()).map(RawBatch::lists).collect();
-        let infos: Vec<_> = lists
+        let infos: Vec<_> = parts
             .iter()
             .zip(&semaphores)
             .zip(&mut timeline_infos)
@@ -257,6 +260,12 @@ struct Lists<'a> {
     tiles: Vec<vk::SparseImageMemoryBindInfo<'a>>,
 }
 
+impl Lists<'_> {
+    fn is_empty(&self) -> bool {
+        self.buffers.is_empty() && self.images.is_empty() && self.tiles.is_empty()
+    }
+}
+
 impl RawBatch {
     fn new(batch: &BindBatch<'_>) -> Self {
         let buffers = batch.buffers.iter().filter(|b| !b.binds.is_empty());
@@ -271,6 +280,15 @@ impl RawBatch {
 
     fn is_empty(&self) -> bool {
         self.buffers.is_empty() && self.images.is_empty() && self.tiles.is_empty()
+    }
+
+    /// The lists, those of buffers apart from those of images: where one `VkBindSparseInfo` has both, validation layer
+    /// 1.3.239 looks buffers up by the handles of images, and crashes. The later part waits for the earlier.
+    fn parts(&self) -> impl Iterator<Item = Lists<'_>> {
+        let all = self.lists();
+        let buffers = Lists { buffers: all.buffers, images: Vec::new(), tiles: Vec::new() };
+        let images = Lists { buffers: Vec::new(), images: all.images, tiles: all.tiles };
+        [buffers, images].into_iter().filter(|lists| !lists.is_empty())
     }
 
     fn lists(&self) -> Lists<'_> {
