@@ -109,6 +109,11 @@ impl Planner {
             state.no_room += u32::from(kind == Kind::Feedback);
             return Outcome::NoRoom;
         }
+        // What is only on the way must not take the room of what is wished for.
+        let reserved = (state.missing - state.sampled_made) as usize;
+        if kind == Kind::Prefetch && state.pool.room(frame, threshold, reserved + 1) <= reserved {
+            return Outcome::Deferred;
+        }
         let baked = self.sources[usize::from(source)].as_ref().is_some_and(|source| source.is_baked(page));
         if !is_exempt && !choice.budgets.allows(baked) {
             return Outcome::Deferred;
@@ -133,6 +138,9 @@ impl Planner {
         };
         let last_used = self.pools[usize::from(pool)].as_ref().map_or(0, |state| state.pool.last_used(slot));
         self.evict(pool, slot, Happening::Evicted { last_used });
+        if let Some(state) = self.pools[usize::from(pool)].as_mut().filter(|_| kind == Kind::Feedback) {
+            state.sampled_made = (state.sampled_made + 1).min(state.missing);
+        }
         self.settle(key, pool, slot, (reason, quality));
         self.record(key, pool, slot, Happening::Made(reason));
         self.counters.made += 1;

@@ -42,6 +42,8 @@ impl Planner {
                 pool: Pool::new(desc.clone(), size),
                 governor: BiasGovernor::default(),
                 wanted: 0,
+                missing: 0,
+                sampled_made: 0,
                 no_room: 0,
                 is_full: false,
                 is_tight: false,

@@ -181,6 +181,7 @@ impl Planner {
                 }
                 missing += 1;
                 state.wanted += 1;
+                state.missing += 1;
                 counters.missing += 1;
                 let max_level = texture.placement.grid.max_level();
                 let (nearest, place) =

@@ -99,6 +99,10 @@ struct PoolState {
     governor: BiasGovernor,
     /// Pages that are not locked and that feedback names.
     wanted: u32,
+    /// Of these, pages that are not there.
+    missing: u32,
+    /// Of these, pages that the plan makes.
+    sampled_made: u32,
     no_room: u32,
     /// Nothing more finds room in this frame.
     is_full: bool,
@@ -244,7 +248,8 @@ impl Planner {
         }
         self.gather.clear();
         for state in self.pools.iter_mut().flatten() {
-            (state.wanted, state.no_room, state.is_full) = (0, 0, false);
+            (state.wanted, state.missing, state.sampled_made, state.no_room) = (0, 0, 0, 0);
+            state.is_full = false;
         }
         self.sources.iter_mut().flatten().for_each(|source| source.saturated = None);
         if self.knobs.freeze {
@@ -289,6 +294,7 @@ impl Planner {
                 usable: state.pool.size.usable(),
                 locked: state.pool.locked,
                 wanted: state.wanted,
+                missing: state.missing,
                 used: state.pool.used(self.frame, limits.window),
                 no_room: state.no_room,
                 observed_bias: self.fed_frame.map(observed),

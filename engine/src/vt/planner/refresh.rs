@@ -44,7 +44,8 @@ impl Planner {
         }
     }
 
-    /// The page of a slot, if it is seen, drawn at run time, and not drawn in this frame anyway.
+    /// The page of a slot, if it is seen, drawn at run time, and neither drawn in this frame anyway nor waiting to be (a
+    /// refresh that is lost is forgotten, an edit must not be).
     fn refreshable(&self, pool: u8, slot: u16, force: bool) -> Option<u64> {
         let state = self.pools[usize::from(pool)].as_ref()?;
         let owner = state.pool.owner(slot)?;
@@ -52,8 +53,8 @@ impl Planner {
         let seen_until =
             state.pool.last_used(slot).saturating_add(u64::from(self.knobs.dirty_visible_frames));
         let known = state.pool.slot(slot);
-        let drawn = known.made.0 == self.frame || known.redrawn.is_some_and(|(frame, _)| frame == self.frame);
         let wanted = (force || source.continuous) && !source.is_baked(key::page(owner));
-        (wanted && !drawn && !known.unproduced && seen_until >= self.frame).then_some(owner)
+        (wanted && !known.is_drawn_in(self.frame) && known.is_current() && seen_until >= self.frame)
+            .then_some(owner)
     }
 }

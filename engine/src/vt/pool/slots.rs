@@ -39,6 +39,11 @@ impl Slot {
         }
     }
 
+    /// Whether the plan of `frame` makes it or draws it again.
+    pub(crate) fn is_drawn_in(&self, frame: u64) -> bool {
+        self.made.0 == frame || self.redrawn.is_some_and(|(drawn, _)| drawn == frame)
+    }
+
     /// Whether what it shows is what it should show.
     pub(crate) fn is_current(&self) -> bool {
         self.dirty.is_none() && !self.unproduced
@@ -48,7 +53,8 @@ impl Slot {
 /// One atlas: its pages, and the order in which they go.
 ///
 /// A page goes when another needs its place, least recently used first, the finer before the coarser of one frame. What
-/// was used within the threshold, and so what was used in this frame, does not go; what is locked never does.
+/// was used within the threshold, and so what was used in this frame, does not go, nor what this frame draws again; what
+/// is locked never does.
 #[derive(Debug, Clone)]
 pub(crate) struct Pool {
     pub(crate) desc: PoolDesc,
@@ -139,6 +145,16 @@ impl Pool {
         !self.free.is_empty() || self.next_victim(frame, threshold).is_some()
     }
 
+    /// How many pages could be made in this frame, as far as room goes; or `enough`, where there are at least as many.
+    pub(crate) fn room(&mut self, frame: u64, threshold: u32, enough: usize) -> usize {
+        if self.free.len() >= enough {
+            return enough;
+        }
+        // Drops those at the head that are gone; those behind it are gone in no larger number than were taken since.
+        let _ = self.next_victim(frame, threshold);
+        (self.free.len() + self.victims.len()).min(enough)
+    }
+
     /// A slot for a new page: a free one, or that of the page that goes first, which still has its owner.
     pub(crate) fn take(&mut self, frame: u64, threshold: u32) -> Option<u16> {
         if let Some(slot) = self.free.last() {
@@ -155,7 +171,8 @@ impl Pool {
         while let Some(Reverse(key)) = self.victims.peek() {
             let slot = *key as u16;
             let at = usize::from(slot);
-            if self.owners[at] != NOBODY && self.last_used[at] == key >> 20 && self.slots[at].locks == 0 {
+            let is_as_listed = self.owners[at] != NOBODY && self.last_used[at] == key >> 20;
+            if is_as_listed && self.slots[at].locks == 0 && !self.slots[at].is_drawn_in(frame) {
                 return Some(slot);
             }
             self.victims.pop();

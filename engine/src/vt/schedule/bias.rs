@@ -6,8 +6,8 @@
 //! frame. That is why it does not overshoot.
 //!
 //! It keeps still between 0.92 of the upper share and the upper share. Where one step down is too much and one step
-//! up too little (few pages, long levels), it would swing for ever: when it was lowered and overflowed twice from the
-//! same share, it stays until the share is another.
+//! up too little (few pages, long levels), it would swing for ever: once it was lowered and overflowed twice, it stays
+//! while the share is one of those it was lowered from, until the view moves.
 
 /// Limits of the bias; see the knobs of the same names.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,6 +33,8 @@ pub struct PoolLoad {
     pub locked: u32,
     /// Pages that are not locked and that this frame's feedback names, there or not.
     pub wanted: u32,
+    /// Of these, pages that are not there.
+    pub missing: u32,
     /// Pages locked or used within the window.
     pub used: u32,
     /// Pages that were wanted and found no room.
@@ -48,15 +50,22 @@ pub struct BiasGovernor {
     /// Frames since it changed, and since it rose.
     still: u32,
     since_raise: u32,
-    /// Bias and share when it was last lowered from rest, until that is known to have gone well.
+    /// The share when it was last lowered from rest, until that is known to have gone well.
     lowered_from: Option<f32>,
     swing: Option<Swing>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Swing {
-    share: f32,
+    /// Shares from which it was lowered and overflowed: from the least to the largest.
+    shares: [f32; 2],
     times: u32,
+}
+
+impl Swing {
+    fn has(&self, share: f32) -> bool {
+        self.times >= 2 && (self.shares[0] - SAME_SHARE..=self.shares[1] + SAME_SHARE).contains(&share)
+    }
 }
 
 /// The bias is lowered below this part of the upper share.
@@ -67,8 +76,10 @@ const AIM: f32 = 0.96;
 const LEAST_STEP: f32 = 0.02;
 /// Frames that feedback may be old.
 const LATENCY: u32 = 8;
-/// Shares that differ by less are the same view.
+/// Shares that differ by less are the same.
 const SAME_SHARE: f32 = 0.05;
+/// The view moves when more than this share of the pool is missing while the bias is at rest.
+const MOVES: f32 = 0.02;
 
 impl BiasGovernor {
     /// Levels.
@@ -95,6 +106,9 @@ impl BiasGovernor {
         let lower = limits.upper * LOWER;
         let wished =
             |least: f32| observed + (0.5 * (full / (limits.upper * AIM)).max(1e-6).log2()).max(least);
+        if settled && share(load.missing) > MOVES {
+            self.swing = None;
+        }
         if full > limits.upper {
             self.overflowed();
             let target = wished(LEAST_STEP).min(self.bias + rate).min(max);
@@ -107,9 +121,7 @@ impl BiasGovernor {
             if settled {
                 self.lowered_from = None;
             }
-            let swings =
-                self.swing.is_some_and(|swing| swing.times >= 2 && (swing.share - full).abs() < SAME_SHARE);
-            if rested && !swings {
+            if rested && !self.swing.is_some_and(|swing| swing.has(full)) {
                 let target = wished(-max).clamp((self.bias - rate).max(0.0), self.bias);
                 if settled && target < self.bias {
                     self.lowered_from = Some(full);
@@ -132,10 +144,8 @@ impl BiasGovernor {
     /// Too full after having been lowered: remembers from where, and how often.
     fn overflowed(&mut self) {
         let Some(share) = self.lowered_from.take() else { return };
-        let times = match self.swing {
-            Some(swing) if (swing.share - share).abs() < SAME_SHARE => swing.times.saturating_add(1),
-            _ => 1,
-        };
-        self.swing = Some(Swing { share, times });
+        let swing = self.swing.get_or_insert(Swing { shares: [share; 2], times: 0 });
+        swing.shares = [swing.shares[0].min(share), swing.shares[1].max(share)];
+        swing.times = swing.times.saturating_add(1);
     }
 }

@@ -95,7 +95,7 @@ const LIMITS: BiasLimits = BiasLimits { rate: 0.2, max: 4.0, upper: 0.95, locked
 fn run(governor: &mut BiasGovernor, usable: u32, frames: usize, pages: impl Fn(f32) -> u32) -> Vec<f32> {
     let mut biases = vec![governor.bias(); 3];
     let mut seen = vec![0; 15];
-    for _ in 0..frames {
+    for frame in 0..frames {
         let observed = biases[biases.len() - 3];
         let wanted = pages(observed);
         seen.push(wanted);
@@ -104,7 +104,10 @@ fn run(governor: &mut BiasGovernor, usable: u32, frames: usize, pages: impl Fn(f
         distinct.dedup();
         let used = distinct.iter().sum::<u32>().min(usable);
         let no_room = if used == usable { wanted.saturating_sub(usable) } else { 0 };
-        let load = PoolLoad { usable, locked: 0, wanted, used, no_room, observed_bias: Some(observed) };
+        // A view that has just been cut to has nothing there yet.
+        let missing = if frame < 3 { wanted } else { 0 };
+        let observed_bias = Some(observed);
+        let load = PoolLoad { usable, locked: 0, wanted, missing, used, no_room, observed_bias };
         biases.push(governor.update(load, LIMITS));
     }
     biases.split_off(3)
