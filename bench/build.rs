@@ -10,6 +10,10 @@ fn git(arguments: &[&str]) -> Option<String> {
 }
 
 fn main() {
+    // `intel_tex_2` comes with kernels that were compiled from C++, and does not say so.
+    if std::env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|env| env == "gnu") {
+        println!("cargo::rustc-link-lib=stdc++");
+    }
     println!("cargo::rerun-if-env-changed=VASA_COMMIT");
     // What decides between clean and `-dirty`: the index, the head, and the sources that are measured.
     for file in ["HEAD", "logs/HEAD", "index"] {

@@ -14,12 +14,18 @@ pub(crate) enum Error {
     /// The frame graph said no.
     #[error(transparent)]
     Graph(#[from] vasa::graph::GraphError),
+    /// A frame could not be run.
+    #[error(transparent)]
+    Frame(#[from] vasa::graph::Error),
     /// A recorded frame cannot be read.
     #[error(transparent)]
     Recorded(#[from] vasa::graph::recorded::RecordedError),
     /// The planner of virtual textures said no.
     #[error(transparent)]
     VirtualTextures(#[from] vasa::vt::PlannerError),
+    /// A part of the engine that is measured said no.
+    #[error("{0}")]
+    Engine(String),
     /// The JSON file cannot be written.
     #[error("cannot write {}: {source}; name a file in a folder you can write to", path.display())]
     Write {

@@ -46,7 +46,8 @@ const MEBIBYTE: u64 = 1 << 20;
 pub(crate) struct Context {
     /// `None` where no bench needs a device.
     instance: Option<Arc<Instance>>,
-    device: Option<String>,
+    /// Part of the name of the device to measure.
+    pub(crate) device: Option<String>,
     /// Steady runs wanted of each variant.
     pub(crate) runs: u32,
     /// Measure less.

@@ -8,6 +8,7 @@
 //! One file a bench; comparison crates are dependencies of this crate alone. Exit status: 0 = measured,
 //! 1 = failed (one line on stderr that starts with `error:`), 2 = wrong usage.
 
+mod bc;
 mod bind;
 mod cli;
 mod error;
@@ -40,7 +41,8 @@ pub(crate) struct Bench {
 }
 
 /// Every bench, in the order they run.
-pub(crate) const BENCHES: &[Bench] = &[growth::BENCH, bind::BENCH, pack::BENCH, graph::BENCH, vt_cpu::BENCH];
+pub(crate) const BENCHES: &[Bench] =
+    &[growth::BENCH, bind::BENCH, pack::BENCH, graph::BENCH, bc::BENCH, vt_cpu::BENCH];
 
 fn run(cli: &Cli) -> Result<(), Error> {
     let json = cli.json.as_deref().map(JsonFile::prepare).transpose()?;

@@ -221,24 +221,14 @@ impl Atlas {
         handles.layers.get(layer).copied().ok_or_else(no_layer)
     }
 
-    /// Declares the pass `VirtualTextureAllocate` where no frame used it yet: from then on single pages can be written,
-    /// and the others hold something undefined.
-    pub fn declare_allocate<'f>(&'f self, frame: &mut Frame<'_, 'f>, handles: &mut AtlasHandles) {
-        let is_new = self.is_new.load(Ordering::Relaxed);
-        let mut pass = frame.pass("VirtualTextureAllocate", Queue::Graphics).when(is_new);
-        for handle in handles.layers.iter_mut().filter(|_| is_new) {
-            pass = pass.write(handle, Access::CopyDestination);
-        }
-        // A change of layout is all it takes.
-        pass.record(|_| Ok(()));
-    }
-
-    /// Its images in a frame. `sparse`, which it was made with, is told which submissions use them.
+    /// Its images in a frame; those of a new atlas get their layout by a pass `VirtualTextureAllocate`. `sparse`, which it
+    /// was made with, is told which submissions use them.
     pub fn import<'f>(&'f self, frame: &mut Frame<'_, 'f>, sparse: &'f SparseMemory) -> AtlasHandles {
         let sampled = Access::Sampled(ShaderStages::DRAW.union(ShaderStages::COMPUTE));
+        let rests = LeftState::after(sampled, Queue::Graphics, true);
         let before = match self.is_new.load(Ordering::Relaxed) {
             true => ImportState::Undefined,
-            false => ImportState::After(LeftState::after(sampled, Queue::Graphics, true)),
+            false => ImportState::After(rests),
         };
         let mut layers = Vec::with_capacity(self.layers.len());
         for layer in &self.layers {
@@ -251,6 +241,14 @@ impl Atlas {
                 }
             });
             layers.push(handle);
+        }
+        if before == ImportState::Undefined {
+            // Pages are written one by one, and the graph wants to know who wrote the rest: nobody, and nobody reads it.
+            let mut pass = frame.pass("VirtualTextureAllocate", Queue::Graphics);
+            for handle in &mut layers {
+                pass = pass.write(handle, Access::CopyDestination);
+            }
+            pass.record(|_| Ok(()));
         }
         AtlasHandles { layers }
     }

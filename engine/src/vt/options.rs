@@ -63,7 +63,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            planner: Knobs::default(),
+            planner: Knobs { space_side: 2048, ..Knobs::default() },
             pool_mib: 64,
             pool_scale: 1.0,
             pool_split_tiles: 0,

@@ -18,13 +18,13 @@ const HEIGHT_MARGIN: f32 = 40.0;
 pub struct GroundTexturesDesc {
     /// Pages of 256 texels along the longer side of the surface's texture, at most 4096.
     pub tiles: u32,
-    /// Pages of 128 texels along the longer side of the textures of height and displacement; 0 is none of them.
+    /// Pages of 256 texels along the longer side of the textures of height and displacement; 0 is none of them.
     pub height_tiles: u32,
 }
 
 impl Default for GroundTexturesDesc {
     fn default() -> Self {
-        Self { tiles: 4096, height_tiles: 2048 }
+        Self { tiles: 4096, height_tiles: 1024 }
     }
 }
 
@@ -88,7 +88,6 @@ impl VirtualTextures {
                 return Ok(None);
             }
             let made = RuntimeTextureDesc {
-                tile: 128,
                 fallback: [[fallback; 4]; 3],
                 // 16 bits, so that both share a pool and a page table.
                 is_compressed: false,
@@ -99,6 +98,15 @@ impl VirtualTextures {
         };
         let height = small("Terrain.Height", RuntimeKind::WorldHeight, 0.0)?;
         let displacement = small("Terrain.Displacement", RuntimeKind::Displacement, 0.5)?;
+        // Both are sampled through one page table.
+        let is_one_table = height.zip(displacement).is_none_or(|(a, b)| self.share_tables(a, b));
+        if !is_one_table {
+            log::warn!(
+                "the ground is not displaced: make `vt.space_side` at least {}",
+                2 * desc.height_tiles
+            );
+        }
+        let displacement = displacement.filter(|_| is_one_table);
         let rectangle = Rectangle { centre: Vec2::ZERO, along: Vec2::X, half };
         let textures = [Some(surface), height, displacement].into_iter().flatten().collect();
         let terrain = self.registry.add(WriterDesc {
@@ -108,6 +116,11 @@ impl VirtualTextures {
         let ground = GroundTextures { surface, height, displacement, terrain };
         self.ground = Some(ground);
         Ok(ground)
+    }
+
+    fn share_tables(&self, a: TextureId, b: TextureId) -> bool {
+        let space = |id| self.planner.placement(id).map(|placement| placement.space);
+        space(a) == space(b)
     }
 
     /// Draws the ground without virtual textures from now on, and destroys those that it had.
