@@ -17,6 +17,9 @@ pub(crate) enum Error {
     /// A recorded frame cannot be read.
     #[error(transparent)]
     Recorded(#[from] vasa::graph::recorded::RecordedError),
+    /// The planner of virtual textures said no.
+    #[error(transparent)]
+    VirtualTextures(#[from] vasa::vt::PlannerError),
     /// The JSON file cannot be written.
     #[error("cannot write {}: {source}; name a file in a folder you can write to", path.display())]
     Write {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cli -> registry (below) -> a bench: harness (devices, clocks, turns) -> stats -> report (table, JSON)
-//!                                 pack, graph: host (clock, allocations), no device at all
+//!                                 pack, graph, vt-cpu: host (clock, allocations), no device at all
 //! ```
 //!
 //! One file a bench; comparison crates are dependencies of this crate alone. Exit status: 0 = measured,
@@ -18,6 +18,7 @@ mod host;
 mod pack;
 mod report;
 mod stats;
+mod vt_cpu;
 
 use std::process::ExitCode;
 
@@ -39,7 +40,7 @@ pub(crate) struct Bench {
 }
 
 /// Every bench, in the order they run.
-pub(crate) const BENCHES: &[Bench] = &[growth::BENCH, bind::BENCH, pack::BENCH, graph::BENCH];
+pub(crate) const BENCHES: &[Bench] = &[growth::BENCH, bind::BENCH, pack::BENCH, graph::BENCH, vt_cpu::BENCH];
 
 fn run(cli: &Cli) -> Result<(), Error> {
     let json = cli.json.as_deref().map(JsonFile::prepare).transpose()?;

@@ -2,7 +2,7 @@
 //!
 //! The engine is given an entry point of ours; it hands out the driver's functions except two: `vkQueueBindSparse`
 //! is written down before it is passed on, and both it and `vkAllocateMemory` can be told to fail. (Those of windows
-//! are in [`presents`](crate::presents).) Tests run on
+//! are in [`presents`](crate::presents), those of markers in [`labels`](crate::labels).) Tests run on
 //! one thread each and the engine calls Vulkan on the caller's, so what is seen and what is refused is kept
 //! by thread.
 //!
@@ -133,6 +133,7 @@ pub fn entry() -> Result<ash::Entry, String> {
 /// Forgets what this thread has seen and refuses nothing any more.
 pub fn reset() {
     crate::presents::reset();
+    crate::labels::reset();
     SEEN.take();
 }
 
@@ -185,10 +186,14 @@ unsafe extern "system" fn instance_proc(
             for name in [c"vkAcquireNextImageKHR", c"vkQueuePresentKHR", c"vkCreateSwapchainKHR"] {
                 crate::presents::function(name, || ask(name));
             }
+            for name in [c"vkCmdBeginDebugUtilsLabelEXT", c"vkCmdEndDebugUtilsLabelEXT"] {
+                crate::labels::function(name, || ask(name));
+            }
             return std::mem::transmute::<vk::PFN_vkGetDeviceProcAddr, vk::PFN_vkVoidFunction>(device_proc);
         }
     }
-    crate::presents::function(name, || ask(name)).or_else(|| ask(name))
+    let own = crate::presents::function(name, || ask(name));
+    own.or_else(|| crate::labels::function(name, || ask(name))).or_else(|| ask(name))
 }
 
 unsafe extern "system" fn device_proc(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
@@ -207,8 +212,9 @@ unsafe extern "system" fn device_proc(device: vk::Device, name: *const c_char) -
             // SAFETY: the loader's own function with the caller's arguments.
             let theirs = || unsafe { (real.device_proc.get()?)(device, name) };
             // SAFETY: as above: the name is NUL-terminated.
-            let own = crate::presents::function(unsafe { CStr::from_ptr(name) }, theirs);
-            own.or_else(theirs)
+            let name = unsafe { CStr::from_ptr(name) };
+            let own = crate::presents::function(name, theirs);
+            own.or_else(|| crate::labels::function(name, theirs)).or_else(theirs)
         }
     }
 }

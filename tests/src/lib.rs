@@ -21,6 +21,7 @@ pub mod hooks;
 pub mod images;
 pub mod injected;
 pub mod invented;
+pub mod labels;
 pub mod paged;
 pub mod pages;
 pub mod pattern;

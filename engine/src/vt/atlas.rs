@@ -221,6 +221,18 @@ impl Atlas {
         handles.layers.get(layer).copied().ok_or_else(no_layer)
     }
 
+    /// Declares the pass `VirtualTextureAllocate` where no frame used it yet: from then on single pages can be written,
+    /// and the others hold something undefined.
+    pub fn declare_allocate<'f>(&'f self, frame: &mut Frame<'_, 'f>, handles: &mut AtlasHandles) {
+        let is_new = self.is_new.load(Ordering::Relaxed);
+        let mut pass = frame.pass("VirtualTextureAllocate", Queue::Graphics).when(is_new);
+        for handle in handles.layers.iter_mut().filter(|_| is_new) {
+            pass = pass.write(handle, Access::CopyDestination);
+        }
+        // A change of layout is all it takes.
+        pass.record(|_| Ok(()));
+    }
+
     /// Its images in a frame. `sparse`, which it was made with, is told which submissions use them.
     pub fn import<'f>(&'f self, frame: &mut Frame<'_, 'f>, sparse: &'f SparseMemory) -> AtlasHandles {
         let sampled = Access::Sampled(ShaderStages::DRAW.union(ShaderStages::COMPUTE));

@@ -116,7 +116,8 @@ impl Grid {
 
     /// Pages of `level` along u and v.
     pub fn pages(&self, level: u8) -> [u32; 2] {
-        self.tiles.map(|side| side.div_ceil(1 << u32::from(level.min(MOST_LEVEL))))
+        let level = u32::from(level.min(MOST_LEVEL));
+        self.tiles.map(|side| (side + (1 << level) - 1) >> level)
     }
 
     /// Whether the texture has this page.

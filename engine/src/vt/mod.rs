@@ -19,6 +19,9 @@
 //! - `space/`: where textures lie in a page table. `feedback/`: what the GPU says, merged.
 //! - `sampling/`: what a material calls, its constants and its twin.
 //! - `schedule/`: order, budgets, residency bias. `planner/`: all of it together, one plan a frame.
+//!
+//! These lower what is planned: `passes/` (feedback on the GPU and its way back) and `tables/` (page-table images and what
+//! paints them). `feedback_twin.rs` and `tables/twin.rs` do on the host what their shaders do.
 
 pub mod address;
 pub mod atlas;

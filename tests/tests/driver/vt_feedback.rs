@@ -10,7 +10,7 @@ use vasa::vt::feedback::NONE;
 use vasa::vt::feedback_twin::{Compacted, compact};
 use vasa::vt::passes::{Feedback, FeedbackLayout};
 use vasa_tests::random::Random;
-use vasa_tests::{Harness, on_device};
+use vasa_tests::{Harness, labels, on_device};
 
 /// A graph, the passes, and what a frame writes as feedback.
 struct Frames {
@@ -147,6 +147,18 @@ fn random_feedback_is_compacted_as_the_host_does_it() {
 }
 
 #[test]
+fn more_entries_than_an_axis_has_workgroups_are_all_counted() {
+    on_device(|h| {
+        let mut frames = Frames::new(&h.device, 1);
+        frames.feedback.resize([4096, 4200], 1, 1).unwrap();
+        // 65535 groups of 256, and some.
+        let words: Vec<u32> =
+            (0..65_535 * 256 + 300_001u32).map(|at| at.wrapping_mul(0x9e37_79b9) >> 19).collect();
+        assert_eq!(check(&mut frames, &words, words.len() as u32), 0);
+    });
+}
+
+#[test]
 fn a_full_ring_loses_the_oldest_and_counts_it() {
     on_device(|h| {
         let mut frames = Frames::new(&h.device, 2);
@@ -233,6 +245,7 @@ fn a_steady_frame_makes_nothing_and_a_refused_one_leaves_nothing() {
         let refused = frames.number;
         assert_eq!(frames.feedback.take(Some(refused)).unwrap(), None);
         assert!(!frames.feedback.submitted(refused), "nothing was told");
+        assert_eq!(frames.feedback.take(Some(refused)).unwrap(), None, "and nothing is in the ring");
         let next = frames.run_all(&[8]);
         assert_eq!(frames.feedback.take(Some(next)).unwrap().unwrap().pairs, [(8, 1)]);
     });
@@ -249,5 +262,44 @@ fn a_lost_device_is_said_and_nothing_is_taken() {
         assert!(frames.feedback.take(Some(number)).is_err());
         assert!(frames.feedback.take(None).is_err());
         assert!(!frames.feedback.submitted(number));
+    });
+}
+
+#[test]
+fn a_capture_shows_the_passes_and_buffers_by_name() {
+    on_device(|h| {
+        let mut frames = Frames::new(&h.device, 1);
+        labels::take();
+        frames.run_all(&[1]);
+        let seen = labels::take();
+        if seen.is_empty() {
+            h.skip("markers are not to be had");
+        } else {
+            assert_eq!(
+                seen,
+                [
+                    "VirtualTextureClear",
+                    "Write",
+                    "VirtualTextureUpdate",
+                    "  VirtualTextureFeedbackTransition",
+                    "  Hash table indirect arguments",
+                    "  Build feedback hash table",
+                    "  Compact feedback hash table",
+                    "  VirtualTextureFeedbackCopy",
+                ]
+            );
+        }
+        let names: Vec<&str> = frames.feedback.buffers().map(Buffer::name).collect();
+        assert_eq!(
+            names,
+            [
+                "VirtualTexture_FeedbackBuffer",
+                "VirtualTexture.HashTableKeys",
+                "VirtualTexture.HashTableElementIndices",
+                "VirtualTexture.HashTableElementCounts",
+                "VirtualTexture.CompactedFeedback",
+                "VirtualTexture.BuildHashTableIndirectArgs",
+            ]
+        );
     });
 }

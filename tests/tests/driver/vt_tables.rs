@@ -6,10 +6,11 @@ use ash::vk::{BufferUsageFlags, ImageLayout};
 use vasa::graph::{Access, FrameGraph, GraphOptions, Queue};
 use vasa::vk::timeline::PresentSync;
 use vasa::vk::{Buffer, Device, ImageRegion, Location, Site};
+use vasa::vt::page_table::PageTable;
 use vasa::vt::tables::{PageTableDesc, PageTables, TableError, TableTwin};
-use vasa::vt::{Entry, EntryFormat, SpaceId, TableQuad, TableUpdate};
+use vasa::vt::{Entry, EntryFormat, PageAddress, SpaceId, TableQuad, TableUpdate};
 use vasa_tests::random::Random;
-use vasa_tests::{Harness, on_device};
+use vasa_tests::{Harness, labels, on_device};
 
 /// A graph, page tables, and what should be in them.
 struct Tables {
@@ -352,5 +353,72 @@ fn wrong_updates_are_refused_as_a_whole() {
         let again = tables.tables.create(SpaceId(4), desc);
         assert!(matches!(again, Err(TableError::Taken { space: SpaceId(4) })));
         tables.check(&[]);
+    });
+}
+
+#[test]
+fn what_the_planner_paints_shows_the_nearest_mapped_page() {
+    on_device(|h| {
+        let mut tables = Tables::new(&h.device, 3);
+        tables.create(1, 128, 3, EntryFormat::Bits16);
+        let random = &mut Random::new(5);
+        let mut channels = [(); 3].map(|()| PageTable::new(7));
+        for frame in 0..40 {
+            let mut list = Vec::new();
+            for (channel, table) in (0..).zip(&mut channels) {
+                for _ in 0..random.below(30) {
+                    let level = random.below(8) as u8;
+                    let [x, y] = [(); 2].map(|()| random.below(128 >> level) as u16);
+                    let page = PageAddress::new(level, x, y);
+                    if random.once_in(3) {
+                        table.unmap(page);
+                    } else {
+                        table.map(page, Entry { level, ..entry(random, EntryFormat::Bits16) });
+                    }
+                }
+                table.paint(SpaceId(1), channel, &mut Vec::new(), &mut list);
+            }
+            if frame % 8 == 7 { tables.check(&list) } else { tables.run(&list).unwrap() }
+        }
+    });
+}
+
+#[test]
+fn a_capture_names_every_update() {
+    on_device(|h| {
+        let mut tables = Tables::new(&h.device, 1);
+        tables.create(3, 64, 5, EntryFormat::Bits16);
+        let names = [0, 1].map(|image| tables.tables.image(SpaceId(3), image).unwrap().name());
+        assert_eq!(
+            names,
+            ["VirtualTexture_PageTable (R16G16B16A16_UINT) 1/2", "VirtualTexture_PageTable (R16_UINT) 2/2"]
+        );
+        let quads = vec![TableQuad { x: 0, y: 0, log2_size: 0, entry: Entry::NONE }];
+        let update = |texture, mip, channel| TableUpdate {
+            space: SpaceId(3),
+            texture,
+            mip,
+            channel,
+            quads: quads.clone(),
+        };
+        let empty = TableUpdate { quads: Vec::new(), ..update(0, 5, 0) };
+        labels::take();
+        tables.run(&[update(0, 4, 1), update(0, 2, 1), update(1, 2, 0), empty, update(0, 4, 3)]).unwrap();
+        let seen = labels::take();
+        if seen.is_empty() {
+            h.skip("markers are not to be had");
+        } else {
+            assert_eq!(
+                seen,
+                [
+                    "VirtualTextureAllocate",
+                    "VirtualTexturePageTableUpdates",
+                    "  PageTableUpdate (Id: 3, Tex 0, Mip: 2)",
+                    "  PageTableUpdate (Id: 3, Tex 0, Mip: 4)",
+                    "  PageTableUpdate (Id: 3, Tex 0, Mip: 4)",
+                    "  PageTableUpdate (Id: 3, Tex 1, Mip: 2)",
+                ]
+            );
+        }
     });
 }

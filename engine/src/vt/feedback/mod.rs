@@ -10,7 +10,7 @@
 mod tests;
 mod wishes;
 
-pub(crate) use wishes::{NO_TEXTURE, Wishes};
+pub(crate) use wishes::{Wish, Wishes, sort_key};
 
 use super::SpaceId;
 

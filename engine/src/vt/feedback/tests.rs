@@ -1,10 +1,12 @@
 //! Bits of words, and merging.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::vt::address::PageAddress;
 
 proptest! {
     #[test]
@@ -20,25 +22,33 @@ proptest! {
     }
 
     #[test]
-    fn counts_are_summed(frames in prop::collection::vec(prop::collection::vec((0u32..50, 0u32..9), 0..200), 1..5)) {
-        let mut wishes = Wishes::new();
+    fn wishes_are_sorted_and_summed(
+        frames in prop::collection::vec(prop::collection::vec((0u8..3, 0u8..4, 0u16..40, 0u16..9, 0u32..9), 0..900), 1..4)
+    ) {
+        let mut wishes = Wishes::default();
         for frame in frames {
             wishes.clear();
-            let mut model: BTreeMap<u32, u32> = BTreeMap::new();
-            for (word, count) in frame {
-                let taken = wishes.add(word << 20, count, || (word % 7 != 0).then_some((3, word)));
-                prop_assert_eq!(taken, word % 7 != 0);
-                if taken {
-                    *model.entry(word << 20).or_insert(0) += count;
-                }
+            let mut model: BTreeMap<(u8, u32, Reverse<u8>), u32> = BTreeMap::new();
+            for (space, level, x, y, count) in frame {
+                let page = PageAddress::new(level, x, y);
+                wishes.push(sort_key(SpaceId(space), page.morton(), level), count);
+                *model.entry((space, page.morton(), Reverse(level))).or_insert(0) += count;
             }
-            let named = || wishes.list().iter().filter(|wish| wish.texture != NO_TEXTURE);
-            let found: BTreeMap<u32, u32> = named().map(|wish| (wish.word, wish.count)).collect();
-            prop_assert_eq!(named().count(), model.len());
-            prop_assert_eq!(&found, &model);
-            for word in 0..50 {
-                prop_assert_eq!(wishes.count(word << 20), model.get(&(word << 20)).copied());
+            wishes.sort();
+            let found: Vec<_> =
+                wishes.list().iter().map(|w| ((w.space().0, w.code(), Reverse(w.level())), w.count)).collect();
+            let wanted: Vec<_> = model.clone().into_iter().collect();
+            prop_assert_eq!(found, wanted);
+            for (space, level, x, y) in [(0, 0, 0, 0), (1, 3, 8, 2), (2, 1, 39, 8), (17, 0, 1, 1)] {
+                let page = PageAddress::new(level, x, y);
+                let count = model.get(&(space, page.morton(), Reverse(level))).copied();
+                prop_assert_eq!(wishes.count(SpaceId(space), page), count);
             }
+            wishes.forget(SpaceId(1), PageAddress::new(3, 1, 0));
+            model.retain(|(space, code, _), _| *space != 1 || !(64..128).contains(code));
+            prop_assert_eq!(wishes.list().len(), model.len());
+            wishes.sort();
+            prop_assert_eq!(wishes.list().len(), model.len());
         }
     }
 }

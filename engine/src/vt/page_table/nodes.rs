@@ -13,7 +13,7 @@ pub struct PageTable {
     nodes: KeyMap,
     pub(super) changed: Vec<PageAddress>,
     /// Lists that a paint needs, kept for their memory.
-    pub(super) scratch: super::paint::Scratch,
+    pub(super) scratch: Option<super::paint::Scratch>,
     mapped: u32,
     top: u8,
 }
@@ -32,7 +32,7 @@ impl PageTable {
     /// An empty table of `2^log2_side` pages a side: its image is expected to hold zeros.
     pub fn new(log2_side: u8) -> Self {
         let top = log2_side.min(MOST_LEVEL);
-        Self { nodes: KeyMap::new(), changed: Vec::new(), scratch: Default::default(), mapped: 0, top }
+        Self { nodes: KeyMap::new(), changed: Vec::new(), scratch: None, mapped: 0, top }
     }
 
     /// The coarsest level: that of the one page that holds the whole table.

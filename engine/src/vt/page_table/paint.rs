@@ -46,7 +46,7 @@ impl PageTable {
         if self.changed.is_empty() {
             return;
         }
-        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut scratch = self.scratch.take().unwrap_or_default();
         let mut changed = std::mem::take(&mut self.changed);
         changed.sort_unstable_by(|a, b| a.coarse_first(*b));
         scratch.kept.clear();
@@ -73,7 +73,7 @@ impl PageTable {
             }
         }
         self.changed = changed;
-        self.scratch = scratch;
+        self.scratch = Some(scratch);
     }
 
     /// Whether a page that was kept holds this one.

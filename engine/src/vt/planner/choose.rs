@@ -8,7 +8,7 @@ use crate::vt::pool::{PhysicalPage, PoolId};
 use crate::vt::schedule::{Budgets, Candidate, Class, Kind};
 
 /// Candidates that are sorted at a time.
-const CHUNK: usize = 512;
+const CHUNK: usize = 256;
 /// Pages of files that are asked for beyond the budget, so that reading goes on ahead of it.
 const READ_AHEAD: u32 = 4;
 
@@ -36,6 +36,13 @@ impl<'a> Choice<'a> {
     }
 }
 
+/// Budgets that have run out, so that nothing that is left can be counted in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Hopeless {
+    drawn: bool,
+    baked: bool,
+}
+
 /// What became of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
@@ -50,43 +57,69 @@ impl Planner {
     /// Goes through the candidates until there is nothing left to give.
     pub(super) fn choose(&mut self, choice: &mut Choice<'_>, plan: &mut FramePlan) {
         let mut candidates = std::mem::take(&mut self.gather.candidates);
-        let mut deferred = candidates.len() as u32;
-        let mut left = deferred;
+        let total = candidates.len() as u32;
         let mut rest = &mut candidates[..];
         let mut redraws = self.dirty.len();
+        let mut hopeless = Hopeless::default();
         'chunks: while !rest.is_empty() {
             let count = rest.len().min(CHUNK);
             if count < rest.len() {
                 rest.select_nth_unstable(count - 1);
             }
             let (chunk, others) = rest.split_at_mut(count);
-            rest = others;
             chunk.sort_unstable();
-            for packed in chunk {
+            for (nth, packed) in (0..).zip(&*chunk) {
                 let candidate = Candidate::unpack(*packed);
                 let is_exempt = candidate.class <= Class::Locked;
                 if !is_exempt && redraws == 0 && self.all_full() {
-                    self.counters.no_room += left;
+                    self.counters.no_room += (count - nth + others.len()) as u32;
                     break 'chunks;
                 }
                 if !is_exempt && choice.budgets.is_spent() {
                     break 'chunks;
                 }
-                left -= 1;
                 redraws -= usize::from(candidate.kind == Kind::Redraw && redraws > 0);
                 let outcome = match candidate.kind {
                     Kind::Redraw => self.redraw(candidate, choice, plan),
                     _ => self.make(candidate, choice, plan),
                 };
-                match outcome {
-                    Outcome::Made => deferred -= 1,
-                    Outcome::Deferred => {}
-                    Outcome::NoRoom => self.counters.no_room += 1,
-                }
+                self.counters.no_room += u32::from(outcome == Outcome::NoRoom);
+            }
+            rest = self.without_hope(others, choice, &mut hopeless);
+        }
+        self.gather.candidates = candidates;
+        self.counters.deferred = total.saturating_sub(plan.pages.len() as u32);
+    }
+
+    /// Takes those out that cannot be made any more, when a budget has newly run out: the others are found sooner. What
+    /// is exempt from budgets stays.
+    fn without_hope<'c>(
+        &self,
+        rest: &'c mut [u64],
+        choice: &Choice<'_>,
+        hopeless: &mut Hopeless,
+    ) -> &'c mut [u64] {
+        let now = Hopeless { drawn: !choice.budgets.allows(false), baked: !choice.budgets.allows(true) };
+        if now == *hopeless {
+            return rest;
+        }
+        *hopeless = now;
+        let mut kept = 0;
+        for index in 0..rest.len() {
+            let candidate = Candidate::unpack(rest[index]);
+            let baked =
+                self.textures.get(usize::from(candidate.texture)).and_then(Option::as_ref).is_some_and(
+                    |texture| {
+                        let source = self.sources[usize::from(texture.source)].as_ref();
+                        source.is_some_and(|source| source.is_baked(candidate.page))
+                    },
+                );
+            if candidate.class <= Class::Locked || !(if baked { now.baked } else { now.drawn }) {
+                rest.swap(kept, index);
+                kept += 1;
             }
         }
-        self.counters.deferred = deferred;
-        self.gather.candidates = candidates;
+        &mut rest[..kept]
     }
 
     fn all_full(&self) -> bool {

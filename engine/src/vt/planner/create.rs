@@ -2,7 +2,6 @@
 
 use super::texture::{Source, Texture};
 use super::{Placement, Planner, PlannerError, PoolState, TextureDesc, TextureId, key};
-use crate::vt::feedback::Word;
 use crate::vt::grid::Grid;
 use crate::vt::page_table::{Entry, EntryFormat};
 use crate::vt::pool::{Mapping, Pool, PoolDesc, PoolId, PoolSize};
@@ -203,7 +202,7 @@ impl Planner {
     pub fn destroy_texture(&mut self, id: TextureId) -> Result<(), PlannerError> {
         let texture = self.texture(id)?;
         let (index, source, placement) = (id.index(), texture.source, texture.placement);
-        self.wishes.forget(index as u16);
+        self.wishes.forget(placement.space, placement.square());
         self.preloads.retain(|(texture, _)| *texture != id);
         let locks: Vec<_> = self.lock_list.iter().filter(|lock| lock.0 == id).copied().collect();
         for (_, page, count) in locks {
@@ -253,37 +252,4 @@ impl Planner {
             }
         }
     }
-
-    /// The texture and page that a word names, for feedback of `frame`.
-    #[inline]
-    pub(super) fn resolve(
-        spaces: &crate::vt::space::Spaces,
-        textures: &[Option<Texture>],
-        word: u32,
-        frame: u64,
-    ) -> Result<(u16, u32), Refused> {
-        let word = Word::unpack(word).ok_or(Refused::Invalid)?;
-        let page = crate::vt::PageAddress::new(word.level.max(0) as u8, word.x, word.y);
-        let square = spaces.get(word.space).and_then(|space| space.texture_at(page.morton()));
-        let square = square.ok_or(Refused::Invalid)?;
-        let texture = textures.get(usize::from(square.texture)).and_then(Option::as_ref);
-        let texture = texture.ok_or(Refused::Invalid)?;
-        if texture.created > frame {
-            return Err(Refused::Stale);
-        }
-        let page = texture.placement.in_texture(page);
-        if !texture.placement.fed || !texture.placement.grid.has(page) {
-            return Err(Refused::Invalid);
-        }
-        Ok((square.texture, page.pack()))
-    }
-}
-
-/// Why a word names nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
-    /// There is no such page.
-    Invalid,
-    /// It was sampled before the texture was there.
-    Stale,
 }

@@ -1,14 +1,28 @@
-//! A page of a source in one number: 12 bits of source, 2 of group, 28 of page. No two pages have the same.
+//! A page of a source in one number: 12 bits of source, 2 of group, 4 of level, 24 of its Morton code among the pages of
+//! its level. No two pages have the same, and the key of a parent is two shifts away.
 
 use crate::vt::address::PageAddress;
 
+const LEVEL_SHIFT: u32 = crate::vt::pool::OWNER_LEVEL_SHIFT;
 const GROUP_SHIFT: u32 = 28;
 const SOURCE_SHIFT: u32 = 30;
 
 /// The key of a page.
 #[inline]
 pub(crate) fn pack(source: u16, group: u8, page: PageAddress) -> u64 {
-    u64::from(source) << SOURCE_SHIFT | u64::from(group & 3) << GROUP_SHIFT | u64::from(page.pack())
+    base(source, group) | in_base(page.level, PageAddress { level: 0, ..page }.morton())
+}
+
+/// What keys of all pages of a group have in common.
+#[inline]
+pub(crate) fn base(source: u16, group: u8) -> u64 {
+    u64::from(source) << SOURCE_SHIFT | u64::from(group & 3) << GROUP_SHIFT
+}
+
+/// The rest of a key: level, and code among the pages of that level.
+#[inline]
+pub(crate) fn in_base(level: u8, code: u32) -> u64 {
+    u64::from(level & 15) << LEVEL_SHIFT | u64::from(code & 0xff_ffff)
 }
 
 /// Whose page it is.
@@ -23,7 +37,8 @@ pub(crate) fn group(key: u64) -> u8 {
 
 /// Which one.
 pub(crate) fn page(key: u64) -> PageAddress {
-    PageAddress::unpack(key as u32)
+    let level = (key >> LEVEL_SHIFT & 15) as u8;
+    PageAddress { level, ..PageAddress::from_morton(key as u32 & 0xff_ffff, 0) }
 }
 
 /// The same page of every group: what locks are counted by.

@@ -4,14 +4,14 @@
 //! begin_frame(n) -> feed(feedback of n-3) -> plan(producer) -> FramePlan -> the frame's passes
 //!                                                  `-- not submitted: withdrawn(&plan), the next plan makes up for it
 //!
-//! plan:  edits -> locked, sampled, prefetched, preloaded, dirty pages (gather) -> choose -> refresh -> bias -> paint
+//! plan:  edits -> locked, preloaded, sampled, prefetched, dirty pages (gather, walk) -> choose -> refresh -> bias -> paint
 //! ```
 //!
 //! Same input, same plan: no order of the feedback, no address and no clock has a say in it. Once lists have grown to
 //! what a view needs, a frame allocates no memory.
 //!
 //! - `create.rs`: pools and textures come and go. `texture.rs`: where a texture lies.
-//! - `gather.rs`: what is wanted. `choose.rs`: what of it is made. `refresh.rs`: continuous updates.
+//! - `feed.rs`, `walk.rs`: what was sampled, and so is wanted. `gather.rs`: what else is. `choose.rs`: what of it is made. `refresh.rs`: continuous updates.
 //! - `edit.rs`: invalidation, sharper inputs, flush. `ahead.rs`: locks, preloads, `is_ready`. `withdraw.rs`: lost frames.
 //! - `place.rs`: a page gets its place or loses it. `history.rs`, `usage.rs`: what one can see.
 
@@ -21,6 +21,7 @@ mod create;
 mod edit;
 mod edited;
 mod error;
+mod feed;
 mod gather;
 mod history;
 pub(crate) mod key;
@@ -34,6 +35,7 @@ mod refresh;
 mod tests;
 mod texture;
 mod usage;
+mod walk;
 mod withdraw;
 
 pub use create::{MOST_POOLS, PoolView};
@@ -47,13 +49,12 @@ pub use texture::{Placement, TextureDesc};
 pub use usage::{PageInfo, PoolUsage, SpaceUsage, TextureUsage, Usage};
 
 use super::address::PageAddress;
-use super::feedback::{Feedback, Wishes};
+use super::feedback::Wishes;
 use super::map::KeyMap;
 use super::page_table::TableQuad;
 use super::pool::{Mappings, Pool};
 use super::schedule::{BiasGovernor, BiasLimits, PoolLoad};
 use super::space::Spaces;
-use create::Refused;
 use texture::{Source, Texture};
 
 /// Names a texture. Ids are not used again, as far as a generation of 20 bits goes: an old one names nothing.
@@ -163,7 +164,7 @@ impl Planner {
             edits: Vec::new(),
             is_flushed: false,
             dirty: Vec::new(),
-            wishes: Wishes::new(),
+            wishes: Wishes::default(),
             fed_frame: None,
             gather: gather::Gather::new(),
             refresh_pool: 0,
@@ -197,36 +198,6 @@ impl Planner {
         self.frame
     }
 
-    /// Takes feedback that has arrived; one call a view. Words that name nothing, or a texture that was not there yet in
-    /// the frame of the feedback, are counted and dropped.
-    pub fn feed(&mut self, feedback: &Feedback<'_>) {
-        self.counters.overflow += u64::from(feedback.overflow);
-        self.counters.dropped += u64::from(feedback.dropped);
-        if self.knobs.freeze {
-            return;
-        }
-        self.fed_frame = self.fed_frame.max(Some(feedback.frame));
-        let Self { wishes, spaces, textures, counters, .. } = self;
-        for (word, count) in feedback.pairs {
-            let count = (*count).max(1);
-            counters.requests += u64::from(count);
-            let mut word = *word;
-            // Finer than there is: the finest there is, and somebody may want to know.
-            if word >> 24 & 15 < 3 {
-                counters.finer += u64::from(count);
-                word = word & !(15 << 24) | 3 << 24;
-            }
-            let mut refused = Refused::Invalid;
-            let taken = wishes.add(word, count, || {
-                Self::resolve(spaces, textures, word, feedback.frame).inspect_err(|why| refused = *why).ok()
-            });
-            if !taken {
-                counters.stale += u32::from(refused == Refused::Stale);
-                counters.invalid += u32::from(refused == Refused::Invalid);
-            }
-        }
-    }
-
     /// Feedback of as many frames was thrown away, since the readback ring was full.
     pub fn lost_feedback(&mut self, frames: u32) {
         self.counters.lost_feedback += frames;
@@ -256,10 +227,10 @@ impl Planner {
             self.drop_unproduced();
         } else {
             self.apply_edits();
+            self.wishes.sort();
             self.gather_locked();
-            self.gather_wishes();
             self.gather_preloads();
-            self.gather_prefetch();
+            self.gather_wishes();
             self.gather_dirty();
             let mut choice = choose::Choice::new(producer, &self.knobs);
             self.choose(&mut choice, plan);

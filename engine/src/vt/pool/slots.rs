@@ -134,10 +134,16 @@ impl Pool {
 
     /// Pages used within `threshold` frames before `frame`, or locked.
     pub(crate) fn used(&self, frame: u64, threshold: u32) -> u32 {
-        let recent = |slot: usize| self.last_used[slot].saturating_add(u64::from(threshold)) >= frame;
-        let used =
-            |slot: &usize| self.owners[*slot] != NOBODY && (recent(*slot) || self.slots[*slot].locks > 0);
-        (1..self.owners.len()).filter(used).count() as u32
+        let since = frame.saturating_sub(u64::from(threshold));
+        let is_recent = |owner: &u64, last: &u64| *owner != NOBODY && *last >= since;
+        let pages = || self.owners.iter().zip(&self.last_used);
+        let recent = pages().filter(|(owner, last)| is_recent(owner, last)).count() as u32;
+        if self.locked == 0 {
+            return recent;
+        }
+        let slots = pages().zip(&self.slots);
+        let unseen = slots.filter(|((owner, last), slot)| slot.locks > 0 && !is_recent(owner, last));
+        recent + unseen.count() as u32
     }
 
     /// Whether [`Pool::take`] would find a slot.

@@ -67,16 +67,21 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// 3 bits of class, 4 of level, 16 of count, 12 of texture, 2 of group, 24 of address, 3 of kind.
-    #[inline]
+    /// As [`Candidate::pack_code`], of the page.
     pub(crate) fn pack(self) -> u64 {
-        let address = PageAddress { level: 0, ..self.page }.morton();
+        self.pack_code(PageAddress { level: 0, ..self.page }.morton())
+    }
+
+    /// 3 bits of class, 4 of level, 16 of count, 12 of texture, 2 of group, 24 of address (`code`: among the pages of the
+    /// level, whatever column and row say), 3 of kind.
+    #[inline]
+    pub(crate) fn pack_code(self, code: u32) -> u64 {
         self.class.code() << 61
             | u64::from(15 - (self.page.level & 15)) << 57
             | u64::from(0xffff - self.count.min(0xffff)) << 41
             | u64::from(self.texture & 0xfff) << 29
             | u64::from(self.group & 3) << 27
-            | u64::from(address) << 3
+            | u64::from(code & 0xff_ffff) << 3
             | self.kind as u64
     }
 

@@ -20,6 +20,11 @@ impl Square {
         self.start + Self::length(self.log2_side)
     }
 
+    /// All codes of it.
+    pub(crate) fn codes(&self) -> std::ops::Range<u32> {
+        self.start..self.end()
+    }
+
     pub(crate) fn holds(&self, code: u32) -> bool {
         (self.start..self.end()).contains(&code)
     }

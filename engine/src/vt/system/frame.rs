@@ -200,10 +200,13 @@ impl VirtualTextures {
         (scene, buffers): (&'f Scene, SceneBuffers),
         atlases: VtAtlases,
     ) -> VtImages {
+        let mut atlases = atlases.pools;
+        for (pool, (_, handles)) in self.pools.iter().zip(&mut atlases) {
+            pool.atlas.declare_allocate(frame, handles);
+        }
         mark(frame, "VirtualTextureBeginUpdate");
         let FeedbackHandles { buffer: feedback } = self.feedback.declare_clear(frame);
         mark(frame, "VirtualTextureEndUpdate");
-        let mut atlases = atlases.pools;
         let mut targets = ImportedTargets::default();
         let mut index = 0;
         while let Some(batch) = self.renderer.declare(frame, (scene, buffers), &mut targets, index) {

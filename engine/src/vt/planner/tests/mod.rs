@@ -9,6 +9,7 @@ mod views;
 mod world;
 
 use super::*;
+use crate::vt::feedback::Feedback;
 use crate::vt::grid::Region;
 use crate::vt::pool::{LayerFormat, PhysicalPage, PoolDesc, PoolId};
 use world::{Mood, World, page};
