@@ -426,7 +426,9 @@ fn terrain_material(world: vec2<f32>, dx: vec2<f32>, dy: vec2<f32>) -> TerrainMa
     let snowy = weights[GROUND_SNOW] + weights[GROUND_SNOW + GROUND_KINDS];
     let macro_slope = f.slope * (1.0 + rocky * 0.9 * (0.6 * bed.x + 0.55 * bed.y));
     let ground = macro_slope + share * slope;
-    let normal = normalize(normalize(vec3(-ground.x, 1.0, -ground.y)) - share * lean);
+    let leaning = normalize(vec3(-ground.x, 1.0, -ground.y)) - share * lean;
+    // Ground is a height over the plane, and so are pages of it: no normal looks down.
+    let normal = normalize(vec3(leaning.x, max(leaning.y, 0.06), leaning.z));
     let hollow = 0.5 * f.relief.y + 0.6 * f.relief.z + 0.7 * f.relief.w;
     let wide = 0.90 + (1.0 - 0.75 * snowy) * 0.55 * hollow + 0.10 * f.curvature;
     return TerrainMaterial(

@@ -28,7 +28,7 @@ fn folder(variable: &str, otherwise: &str) -> PathBuf {
 fn terrain_picture(h: &Harness) -> Vec<u8> {
     let file = folder("VASA_ASSETS", "../assets").join("anatolia_srtm3.tif");
     let surface = Surface::new(&HeightMap::open(&file).unwrap(), 1.5);
-    let places = [[7800.0, 8900.0], [6900.0, 8400.0], [4600.0, 6600.0]].map(Vec2::from).to_vec();
+    let places = [[6495.0, 8830.0], [6564.0, 7430.0], [4600.0, 6600.0]].map(Vec2::from).to_vec();
     let roads = plan(&surface, &RoadsDesc { count: 2, seed: 1, places });
     let surface = Arc::new(surface.with_overlays(roads));
     let mut engine = scenes::engine(&h.device, 2);
