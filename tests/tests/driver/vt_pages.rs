@@ -1,11 +1,16 @@
 //! Pages of runtime virtual textures: what is drawn into their targets is what the CPU says, texel for texel, and a border
 //! holds what the neighbour holds.
 
+use std::sync::Arc;
+
+use ash::vk::{Format, ImageUsageFlags};
 use glam::{Vec2, Vec3};
 use vasa::Engine;
+use vasa::memory::staging::upload_images;
+use vasa::vk::{Image, ImageDesc};
 use vasa::vt::runtime::{
     Attributes, KindOptions, Look, PageShape, Paint, Rectangle, Registry, RibbonKnot, RuntimeKind,
-    RuntimeTexture, Shape, Volume, WriterDesc,
+    RuntimeTexture, Shape, StampImage, Volume, WriterDesc,
 };
 use vasa::vt::{Grid, PageAddress};
 use vasa_tests::pages::{DrawnPage, Pages, camera, pattern_targets, step, texture_id, work};
@@ -278,6 +283,39 @@ fn translucent_stamps_are_laid_over_each_other_in_their_order() {
 }
 
 #[test]
+fn an_image_is_stamped_once_over_its_decal() {
+    on_device(|h| {
+        let engine = scenes::engine(&h.device, 2);
+        let usage = ImageUsageFlags::SAMPLED | ImageUsageFlags::TRANSFER_DST;
+        let desc = ImageDesc::new_2d(Format::R8G8B8A8_UNORM, [2, 2], usage);
+        let image = Image::committed(&h.device, "Stamp", desc).unwrap();
+        // Red, half a green, blue, nothing.
+        let texels: [[u8; 4]; 4] = [[255, 0, 0, 255], [0, 255, 0, 128], [0, 0, 255, 255], [255, 255, 255, 0]];
+        upload_images(&h.device, &[(&image, vec![texels.as_flattened()])]).unwrap();
+        let texture = texture(RuntimeKind::BaseColor);
+        let at = page(0, 2, 2);
+        let middle = camera(&texture, at).centre(36, 36) - Vec2::splat(2.0);
+        let mut registry = Registry::new();
+        registry.set_texture(texture_id(), texture.clone());
+        let look = Look { paint: Paint::Image, ..coloured([1.0; 3]) };
+        let desc = decal("stamp", middle, Vec2::splat(80.0), 0.0, look);
+        assert!(registry.add(desc.clone()).is_err(), "no image was given");
+        registry.add(WriterDesc { image: Some(StampImage(Arc::new(image))), ..desc }).unwrap();
+        let drawn = one(h, &engine, &registry, at);
+        // 40 texels a side: beside the middles of its four.
+        let quarters = [(26, 26), (46, 26), (26, 46), (46, 46)].map(|(i, j)| drawn.texel(0, i, j));
+        let expected =
+            [[1.0, 0.0, 0.0, 0.0], [0.0, 0.5, 0.0, 0.5], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+        for (texel, expected) in quarters.iter().zip(expected) {
+            // Linear light: codes are its square roots.
+            let close = texel.iter().zip(expected).all(|(a, b)| (a * a - b * b).abs() < 0.06);
+            assert!(close, "{texel:?} is not {expected:?}");
+        }
+        assert_eq!(drawn.bytes(0, 10, 36), [0, 0, 0, 255]);
+    });
+}
+
+#[test]
 fn pieces_of_a_ribbon_meet_without_gap_and_without_overlap() {
     on_device(|h| {
         let engine = scenes::engine(&h.device, 2);
@@ -369,6 +407,7 @@ fn meshes_are_drawn_from_above_with_the_upper_surface() {
             let mut pages = Pages::new(h);
             let drawn = pages.draw(h, &engine, &registry, &[work(0, 1, at), work(0, 2, page(0, 9, 5))]);
             let (drawn, far) = (&drawn[0], &drawn[1]);
+            assert_eq!(pages.renderer.draw_count(), 4, "pattern and two meshes, and pattern alone");
             let plain = one(h, &engine, &patterned(&texture), at);
             // 22 m are five and a half texels on each side of a centre; 30 m seven and a half.
             let expected = |i: u32, j: u32| {
@@ -403,6 +442,19 @@ fn meshes_are_drawn_from_above_with_the_upper_surface() {
                     assert!((drawn.texel(2, i, j)[1] - roughness).abs() < 1.01 / 255.0);
                 }
             }
+            // Slanted, over the corner where four pages meet: edges run through the same texels on all of them.
+            let corner = texture.volume.place(Vec2::new(3.0 / 16.0, 3.0 / 8.0));
+            let axis = Vec2::from_angle(0.4) * 37.3;
+            let rows = [
+                [axis.x, 0.0, -axis.y, corner.x + 3.1],
+                [0.0, 9.0, 0.0, 50.0],
+                [axis.y, 0.0, axis.x, corner.y - 2.7],
+            ];
+            let bounds = [-Vec3::ONE, Vec3::ONE];
+            registry.add(WriterDesc::new("slanted", Shape::Mesh { mesh: red, bounds, rows })).unwrap();
+            let four = [(2, 2), (3, 2), (2, 3), (3, 3)].map(|(x, y)| work(0, 1, page(0, x, y)));
+            let (differ, all) = seam(&pages.draw(h, &engine, &registry, &four), 64);
+            assert_eq!(differ, 0, "{kind}: of {all} texels");
             let plain = one(h, &engine, &patterned(&texture), page(0, 9, 5));
             assert_eq!(far.targets, plain.targets, "a page of the batch that shows no mesh");
         }
