@@ -38,4 +38,5 @@ mod storms;
 mod stress;
 mod terrain;
 mod trace;
+mod vt_page_world;
 mod vt_pages;
