@@ -111,16 +111,22 @@ fn meshes_are_drawn_from_above_with_the_upper_surface() {
                     assert!((drawn.texel(2, i, j)[1] - roughness).abs() < 1.01 / 255.0);
                 }
             }
-            // Slanted, over the corner where four pages meet: edges run through the same texels on all of them.
+            // Slanted ones along the edges where four pages meet: theirs run through the same texels on all of them.
             let corner = texture.volume.place(Vec2::new(3.0 / 16.0, 3.0 / 8.0));
-            let axis = Vec2::from_angle(0.4) * 37.3;
-            let rows = [
-                [axis.x, 0.0, -axis.y, corner.x + 3.1],
-                [0.0, 9.0, 0.0, 50.0],
-                [axis.y, 0.0, axis.x, corner.y - 2.7],
-            ];
-            let bounds = [-Vec3::ONE, Vec3::ONE];
-            registry.add(WriterDesc::new("slanted", Shape::Mesh { mesh: red, bounds, rows })).unwrap();
+            for k in 0..120 {
+                let k = k as f32;
+                let axis = Vec2::from_angle(0.37 * k) * (9.3 + 0.113 * k);
+                let along = 2.13 * k - 127.0;
+                let place =
+                    corner + if k % 2.0 == 0.0 { Vec2::new(along, 0.7) } else { Vec2::new(-0.3, along) };
+                let rows = [
+                    [axis.x, 0.0, -axis.y, place.x],
+                    [0.0, 1.0, 0.0, 0.5 * k],
+                    [axis.y, 0.0, axis.x, place.y],
+                ];
+                let shape = Shape::Mesh { mesh: red, bounds: [-Vec3::ONE, Vec3::ONE], rows };
+                registry.add(WriterDesc::new("slanted", shape)).unwrap();
+            }
             let four = [(2, 2), (3, 2), (2, 3), (3, 3)].map(|(x, y)| work(0, 1, page(0, x, y)));
             let (differ, all) = seam(&pages.draw(h, &engine, &registry, &four), 64);
             assert_eq!(differ, 0, "{kind}: of {all} texels");
