@@ -52,7 +52,8 @@ impl ImageView {
 
     /// The blocks of the first mip and layer of a block-compressed image made with
     /// [`block_views`](super::ImageDesc::block_views), as integers that shaders store: `R32G32_UINT` for blocks of 8
-    /// bytes (BC1, BC4), `R32G32B32A32_UINT` for blocks of 16 (BC3, BC5). One texel of the view is one block.
+    /// bytes (BC1, BC4), `R32G32B32A32_UINT` for blocks of 16 (BC3, BC5). One texel of the view is one block. It is a 2D
+    /// array image of one layer: shaders that also write arrays of intermediate images need one kind of binding.
     ///
     /// # Errors
     /// An image made without, or what the driver said.
@@ -69,7 +70,7 @@ impl ImageView {
             }
         };
         let usage = Some(vk::ImageUsageFlags::STORAGE);
-        let view_type = vk::ImageViewType::TYPE_2D;
+        let view_type = vk::ImageViewType::TYPE_2D_ARRAY;
         Self::new(image, Part { format, view_type, mips: (0, 1), layers: (0, 1), usage })
     }
 

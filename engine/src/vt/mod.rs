@@ -9,16 +9,19 @@
 //! FramePlan --(passes: draw pages, then update tables)--> page tables and atlases --> materials sample and give feedback
 //! ```
 //!
-//! The rooms named here are pure: no Vulkan, no clock, no I/O. [`planner::Planner`] is the one that others talk to; the
+//! The other rooms named here are pure: no Vulkan, no clock, no I/O. [`planner::Planner`] is the one that others talk to; the
 //! passes lower what it plans. A mapping and its data appear in one frame, and the entries of a page that goes are
 //! pointed elsewhere in the frame that reuses its slot.
 //!
+//! - `atlas.rs`: the images of a pool. `compress/`: from drawn pages to blocks in them. These two are on the GPU.
 //! - `address.rs`: a page and its Morton code. `grid.rs`: how a texture is cut into pages.
 //! - `page_table/`: entries, quads that update them, and a page table on the CPU. `pool/`: atlases and who is in them.
 //! - `space/`: where textures lie in a page table. `feedback/`: what the GPU says, merged.
 //! - `schedule/`: order, budgets, residency bias. `planner/`: all of it together, one plan a frame.
 
 pub mod address;
+pub mod atlas;
+pub mod compress;
 pub mod feedback;
 pub mod grid;
 mod map;
@@ -30,6 +33,7 @@ pub mod schedule;
 pub mod space;
 
 pub use address::PageAddress;
+pub use atlas::{Atlas, AtlasError, AtlasHandles};
 pub use feedback::Feedback;
 pub use grid::{Grid, Region};
 pub use page_table::{Entry, EntryFormat, TableImage, TableQuad, TableUpdate};

@@ -38,5 +38,6 @@ mod storms;
 mod stress;
 mod terrain;
 mod trace;
+mod vt_compress;
 mod vt_page_world;
 mod vt_pages;

@@ -1,0 +1,66 @@
+//! Texels of targets to texels of layers, as `shaders/vt/compress.wgsl` packs them.
+
+use super::{Block, Texels};
+use crate::vt::compress::PageKind;
+
+const OPAQUE: Block = [255; 16];
+const NONE: Block = [0; 16];
+
+/// The layers of a block of a kind that is packed: base colours, normals and the like in 8 bits a channel, from up to three
+/// targets. Layers that the kind does not have are zeros. Heights pass through.
+pub fn pack(kind: PageKind, targets: &[Texels; 3]) -> [Texels; 3] {
+    let [base, second, third] = targets;
+    let normal = unit_normals(&second[0], &second[1], &third[2]);
+    let [nx, ny, nz] = normal;
+    let opaque = [base[0], base[1], base[2], OPAQUE];
+    let roughness_normal = [third[1], ny, NONE, nx];
+    let ycocg = ycocg(base);
+    let none = [NONE; 4];
+    match kind {
+        PageKind::BaseColor => [opaque, none, none],
+        PageKind::BaseColorNormalRoughness => [opaque, roughness_normal, none],
+        PageKind::BaseColorNormalSpecular => [[base[0], base[1], base[2], third[0]], roughness_normal, none],
+        PageKind::BaseColorNormalSpecularYCoCg => {
+            [ycocg, [nx, ny, NONE, OPAQUE], [third[0], third[1], nz, OPAQUE]]
+        }
+        PageKind::BaseColorNormalSpecularMaskYCoCg => {
+            [ycocg, [nx, ny, NONE, OPAQUE], [third[0], third[1], nz, second[2]]]
+        }
+        PageKind::Mask4 => [[base[0], base[1], second[0], second[1]], none, none],
+        PageKind::WorldHeight | PageKind::Displacement => [*base, none, none],
+    }
+}
+
+/// How much the colour channels of a layer count.
+pub fn scale(kind: PageKind, layer: usize) -> [i32; 3] {
+    let has_normal = matches!(kind, PageKind::BaseColorNormalRoughness | PageKind::BaseColorNormalSpecular);
+    if has_normal && layer == 1 { [1, 2, 1] } else { [1; 3] }
+}
+
+/// Codes of normals, brought to length one.
+pub fn unit_normals(x: &Block, y: &Block, z: &Block) -> [Block; 3] {
+    let mut out = [NONE; 3];
+    for i in 0..16 {
+        let v = [x[i], y[i], z[i]].map(|code| 2 * code - 255);
+        let squared = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+        // Codes are odd once doubled and shifted: a length is never zero.
+        let length = (squared * 4096).isqrt().max(1);
+        let by = (66_846_720 + length / 2) / length;
+        for (channel, part) in out.iter_mut().zip(v) {
+            channel[i] = ((part * by + 1_048_576) >> 13).clamp(0, 255);
+        }
+    }
+    out
+}
+
+/// Orange and green chroma and luma: (Co, Cg, 0, Y). Chromas of a grey are 132 and 130, which are levels of 5 and 6 bits.
+pub fn ycocg(base: &Texels) -> Texels {
+    let mut out = [NONE; 4];
+    for i in 0..16 {
+        let [r, g, b] = [base[0][i], base[1][i], base[2][i]];
+        out[0][i] = (8160 + 30 * (r - b) + 31) / 62;
+        out[1][i] = (16320 + 31 * (2 * g - r - b) + 63) / 126;
+        out[3][i] = (r + 2 * g + b + 2) / 4;
+    }
+    out
+}
