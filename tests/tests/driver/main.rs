@@ -39,5 +39,6 @@ mod stress;
 mod terrain;
 mod trace;
 mod vt_compress;
+mod vt_page_atlas;
 mod vt_page_world;
 mod vt_pages;

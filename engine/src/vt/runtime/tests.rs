@@ -3,6 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::scene::MeshHandle;
+use crate::vt::compress::PageKind;
 use crate::vt::grid::Region;
 use crate::vt::{
     Availability, Grid, LayerFormat, PageAddress, PageRequest, Priority, Producer, Quality, TextureId,
@@ -101,6 +102,19 @@ fn no_two_attributes_share_a_colour_channel_and_all_of_them_are_stored() {
                     *taken |= mask.0 & 7;
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn what_is_drawn_can_be_stored_as_the_kind_says() {
+    for kind in RuntimeKind::ALL {
+        let page = PageKind::from(kind);
+        assert_eq!((page.number(), page.to_string()), (kind.number(), kind.to_string()));
+        for bits in 0..4 {
+            let options = KindOptions { is_compressed: bits & 1 != 0, is_low_quality: bits & 2 != 0 };
+            let storage = page.storage(&kind.layers(options)).expect("layers that compression knows");
+            assert_eq!(page.targets(storage), kind.targets(options).len(), "{kind} {options:?}");
         }
     }
 }

@@ -25,6 +25,7 @@ use self::records::Records;
 use self::targets::Targets;
 use super::batch::batches;
 use super::error::Result;
+use super::kind::MOST_TARGETS;
 use super::registry::{Registry, WriterId};
 use crate::graph::{Access, Frame, ImageHandle, ImportState, Queue, ShaderStages};
 use crate::scene::{Scene, SceneBuffers};
@@ -32,7 +33,7 @@ use crate::vk::{
     Buffer, ColourTarget, CommandEncoder, DepthTarget, Device, Load, Location, PassBindings, Sampler,
     SamplerDesc,
 };
-use crate::vt::PageWork;
+use crate::vt::{PageWork, compress};
 
 pub use plan::BatchTarget;
 pub use records::{PageKnot, PagePush, PageWriter};
@@ -71,6 +72,15 @@ pub struct BatchTargets<'f> {
     pub images: Vec<ImageHandle>,
     /// The pages, one a layer.
     pub works: &'f [PageWork],
+}
+
+impl BatchTargets<'_> {
+    /// The batch and its targets as [`Compressor::declare`](crate::vt::compress::Compressor::declare) takes them.
+    pub fn to_compress(&self) -> (compress::Batch, [Option<ImageHandle>; MOST_TARGETS]) {
+        let pages = self.works.iter().map(|work| work.physical).collect();
+        let batch = compress::Batch { kind: self.target.kind.into(), pages };
+        (batch, std::array::from_fn(|target| self.images.get(target).copied()))
+    }
 }
 
 /// Images of a frame that batches are drawn into one after the other.
