@@ -1,11 +1,11 @@
 //! Pages on their whole way: drawn, and compressed into the atlas, which then holds bit for bit what the twin of the
 //! encoders makes of what was drawn.
 
-use ash::vk::BufferUsageFlags;
-use vasa::graph::{Access, FrameGraph, GraphOptions};
+use ash::vk::{BufferUsageFlags, ImageLayout};
+use vasa::graph::{Access, Frame, FrameGraph, GraphOptions, ImageHandle, Queue};
 use vasa::sparse::{SparseKnobs, SparseMemory};
 use vasa::vk::timeline::PresentSync;
-use vasa::vk::{Buffer, Location};
+use vasa::vk::{Buffer, ImageRegion, Location};
 use vasa::vt::compress::{Compressor, PageKind, Storage, twin};
 use vasa::vt::runtime::{ImportedTargets, KindOptions, PageRenderer, RuntimeKind};
 use vasa::vt::{Atlas, PoolDesc, PoolSize};
@@ -26,6 +26,19 @@ fn stored(kind: PageKind, storage: Storage, drawn: &DrawnPage) -> Vec<Vec<u8>> {
 
 fn texels_of(bytes: &[u8]) -> &[[u8; 4]] {
     bytemuck::cast_slice(bytes)
+}
+
+/// Fills all of an atlas that is new: pages are written one by one, and keep the rest.
+fn fill<'f>(frame: &mut Frame<'_, 'f>, source: &'f Buffer, handle: &mut ImageHandle, side: u32) {
+    let pass = frame.pass("Fill", Queue::Graphics).write(handle, Access::CopyDestination);
+    let filled = *handle;
+    pass.record(move |pass| {
+        let (encoder, resources) = pass.split();
+        let region = ImageRegion { mip: 0, layer: 0, offset: [0; 3], extent: [side, side, 1] };
+        let (image, layout) = (resources.image(filled)?, ImageLayout::TRANSFER_DST_OPTIMAL);
+        encoder.copy_buffer_to_regions(source, image, layout, &[(0, region)]);
+        Ok(())
+    });
 }
 
 #[test]
@@ -51,7 +64,12 @@ fn drawn_pages_arrive_in_the_atlas() {
             let layers = kind.layers(options);
             let mut desc = PoolDesc::new("Test", 64, 4, &layers);
             desc.budget_bytes = desc.page_bytes() * 36;
-            let atlas = Atlas::new(&sparse, &desc, &PoolSize::of(&desc).unwrap(), true).unwrap();
+            let size = PoolSize::of(&desc).unwrap();
+            let atlas = Atlas::new(&sparse, &desc, &size, true).unwrap();
+            let most = u64::from(size.texels * size.texels) * 4;
+            let usage = BufferUsageFlags::TRANSFER_SRC;
+            let before = Buffer::committed(&h.device, "Before", most, usage, Location::Upload).unwrap();
+            before.write_mapped(0, &vec![0xa5; most as usize]).unwrap();
             h.device.wait(&waits(sparse.flush(None).unwrap())).unwrap();
             let storage = PageKind::from(kind).storage(&layers).unwrap();
             let compressor = Compressor::new(&h.device, &[(kind.into(), storage)]).unwrap();
@@ -67,6 +85,9 @@ fn drawn_pages_arrive_in_the_atlas() {
             let mut frame = graph.begin();
             let buffers = engine.scene().import(&mut frame);
             let (mut imported, mut handles) = (ImportedTargets::default(), atlas.import(&mut frame, &sparse));
+            for handle in &mut handles.layers {
+                fill(&mut frame, &before, handle, size.texels);
+            }
             assert_eq!(renderer.batch_count(), 2);
             for index in 0..renderer.batch_count() {
                 let scene = (engine.scene(), buffers);
