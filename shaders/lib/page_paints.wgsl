@@ -4,6 +4,11 @@
 const PAINT_ROAD: u32 = 1u;
 const PAINT_TRACKS: u32 = 2u;
 const PAINT_CRATER: u32 = 3u;
+const PAINT_IMAGE: u32 = 4u;
+
+// Of decals that are painted with one; bound only then.
+@group(1) @binding(9) var stamp: texture_2d<f32>;
+@group(1) @binding(12) var trilinear: sampler;
 
 // Where a texel lies on a writer.
 struct PaintPlace {
@@ -51,11 +56,21 @@ fn paint_targets(w: PageWriter, p: PaintPlace) -> VtTargets {
         }
         case PAINT_CRATER: {
             let r = length(p.unit);
-            // A basin to 0.7, a rim around it; height relief * (r^4 - r^2) * 4, flat at the edge.
+            // A basin of height 4 relief (r^4 - r^2), deepest at 0.7; it fades at the edge.
             let inside = saturate(1.0 - r);
             shown *= smoothstep(0.0, 0.15, inside);
             colour = mix(w.second, w.colour, smoothstep(0.0, 0.7, r));
             slope = w.relief * (16.0 * r * r - 8.0) * p.unit / p.half_width * shown;
+        }
+        case PAINT_IMAGE: {
+            // How far a texel reaches along the decal's sides, as shares of them.
+            let across = vec2(-p.axis.y, p.axis.x);
+            let scale = 0.5 / w.half_size;
+            let dx = vec2(dot(pc.step_u, p.axis), dot(pc.step_u, across)) * scale;
+            let dy = vec2(dot(pc.step_v, p.axis), dot(pc.step_v, across)) * scale;
+            let texel = textureSampleGrad(stamp, trilinear, p.unit * 0.5 + 0.5, dx, dy);
+            colour *= texel.rgb;
+            shown *= texel.a;
         }
         default: {}
     }

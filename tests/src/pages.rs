@@ -9,10 +9,10 @@ use vasa::vk::{Buffer, ImageRegion, Location};
 use vasa::vt::planner::{Budget, Cause, PageReason};
 use vasa::vt::runtime::pattern::Pattern;
 use vasa::vt::runtime::{
-    ImportedTargets, KindOptions, PageCamera, PageRenderer, Registry, RuntimeKind, RuntimeTexture,
-    TargetFormat,
+    ImportedTargets, KindOptions, Look, PageCamera, PageRenderer, PageShape, Paint, Rectangle, Registry,
+    RibbonKnot, RuntimeKind, RuntimeTexture, Shape, TargetFormat, Volume, WriterDesc,
 };
-use vasa::vt::{PageAddress, PageWork, PhysicalPage, PoolId, TextureId};
+use vasa::vt::{Grid, PageAddress, PageWork, PhysicalPage, PoolId, TextureId};
 
 use crate::Harness;
 
@@ -213,4 +213,106 @@ pub fn pattern_targets(
 /// The camera that a page was drawn with.
 pub fn camera(texture: &RuntimeTexture, page: PageAddress) -> PageCamera {
     PageCamera::new(&texture.volume, &texture.shape, page)
+}
+
+/// A kind that stores everything that is seen.
+pub const MASK_KIND: RuntimeKind = RuntimeKind::BaseColorNormalSpecularMaskYCoCg;
+
+/// 16 x 8 pages of 64 texels, 4 m a texel, somewhere off the origin.
+///
+/// # Panics
+/// Never, unless the numbers here are changed.
+pub fn texture(kind: RuntimeKind) -> RuntimeTexture {
+    let volume = Volume::new([-1500.0, -700.0], [4096.0, 2048.0], [-10.0, 90.0]).unwrap();
+    let shape = PageShape::new(Grid::new([16, 8], 0).unwrap(), 64, 4).unwrap();
+    RuntimeTexture { displacements: [-1.0, 3.0], ..RuntimeTexture::new("ground", volume, shape, kind) }
+}
+
+/// More than any texture of the tests covers.
+pub fn everywhere() -> Rectangle {
+    Rectangle::around(Vec2::splat(-20_000.0), Vec2::splat(20_000.0))
+}
+
+/// A registry of one texture with the calibration pattern below everything.
+///
+/// # Panics
+/// Never, unless the numbers here are changed.
+pub fn patterned(texture: &RuntimeTexture) -> Registry {
+    let mut registry = Registry::new();
+    registry.set_texture(texture_id(), texture.clone());
+    registry.add(WriterDesc::new("pattern", Shape::Pattern(everywhere()))).unwrap();
+    registry
+}
+
+/// A decal that is turned from x towards z.
+pub fn decal(name: &str, centre: Vec2, half: Vec2, angle: f32, look: Look) -> WriterDesc {
+    let shape = Shape::Decal(Rectangle { centre, along: Vec2::from_angle(angle), half });
+    WriterDesc { look, ..WriterDesc::new(name, shape) }
+}
+
+/// One linear colour.
+pub fn coloured(colour: [f32; 3]) -> Look {
+    Look { colour, ..Look::default() }
+}
+
+/// A page.
+pub fn page(level: u8, x: u16, y: u16) -> PageAddress {
+    PageAddress::new(level, x, y)
+}
+
+/// Draws one page.
+///
+/// # Panics
+/// When anything fails.
+pub fn one(h: &Harness, engine: &Engine, registry: &Registry, at: PageAddress) -> DrawnPage {
+    Pages::new(h).draw(h, engine, registry, &[work(0, 1, at)]).remove(0)
+}
+
+/// Decals and roads of all paints, slanted, over the corner where four pages of level 0 meet.
+///
+/// # Panics
+/// Never, unless the numbers here are changed.
+pub fn busy(texture: &RuntimeTexture) -> Registry {
+    let mut registry = patterned(texture);
+    let corner = texture.volume.place(Vec2::new(4.0 / 16.0, 3.0 / 8.0));
+    let paints = [Paint::Solid, Paint::Crater, Paint::Road, Paint::Tracks];
+    for (i, paint) in paints.into_iter().enumerate() {
+        let look = Look { paint, relief: 3.0, feather: 9.0, period: 40.0, ..coloured([0.7, 0.2, 0.1]) };
+        let at = corner + Vec2::new(30.0 * i as f32 - 40.0, 25.0 - 17.0 * i as f32);
+        let desc = decal("stamp", at, Vec2::new(90.0, 35.0), 0.4 + i as f32, look);
+        registry.add(WriterDesc { opacity: 0.6, ..desc }).unwrap();
+        let knot = |x: f32, z: f32| RibbonKnot { place: corner + Vec2::new(x, z), half_width: 11.0 };
+        let z = 20.0 * i as f32 - 30.0;
+        let knots = vec![knot(-400.0, z), knot(-33.0, z + 7.0), knot(21.0, z - 40.0), knot(300.0, z + 90.0)];
+        let road = WriterDesc { look, opacity: 0.7, ..WriterDesc::new("road", Shape::Ribbon(knots)) };
+        registry.add(road).unwrap();
+    }
+    registry
+}
+
+/// How many texels of two neighbours' common columns and rows differ, of how many.
+pub fn seam(drawn: &[DrawnPage], tile: u32) -> (usize, usize) {
+    let (mut differ, mut all) = (0, 0);
+    for a in drawn {
+        for b in drawn.iter().filter(|b| b.page.level == a.page.level) {
+            let shift = |from: u16, to: u16| (i64::from(to) - i64::from(from)) * i64::from(tile);
+            let (dx, dy) = (shift(a.page.x, b.page.x), shift(a.page.y, b.page.y));
+            if (dx, dy) == (0, 0) {
+                continue;
+            }
+            let side = i64::from(a.side);
+            for (i, j) in (0..side).flat_map(|j| (0..side).map(move |i| (i, j))) {
+                let (bi, bj) = (i - dx, j - dy);
+                if (0..side).contains(&bi) && (0..side).contains(&bj) {
+                    for target in 0..a.targets.len() {
+                        all += 1;
+                        let same =
+                            a.bytes(target, i as u32, j as u32) == b.bytes(target, bi as u32, bj as u32);
+                        differ += usize::from(!same);
+                    }
+                }
+            }
+        }
+    }
+    (differ, all)
 }

@@ -176,6 +176,7 @@ impl Work {
         self.graph.wait_for_place()?;
         let mut frame = self.graph.begin();
         let mut handles = self.atlas.import(&mut frame, &gpu.sparse);
+        self.atlas.declare_allocate(&mut frame, &mut handles);
         let mut drawn: [Option<ImageHandle>; 3] = [None; 3];
         for ((image, source), slot) in self.targets.iter().zip(&mut drawn) {
             let mut handle = frame.import_image(image, ImportState::Undefined, None);

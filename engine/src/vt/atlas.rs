@@ -221,8 +221,7 @@ impl Atlas {
         handles.layers.get(layer).copied().ok_or_else(no_layer)
     }
 
-    /// Its images in a frame; those of a new atlas get their layout by a pass `VirtualTextureAllocate`. `sparse`, which it
-    /// was made with, is told which submissions use them.
+    /// Its images in a frame. `sparse`, which it was made with, is told which submissions use them.
     pub fn import<'f>(&'f self, frame: &mut Frame<'_, 'f>, sparse: &'f SparseMemory) -> AtlasHandles {
         let sampled = Access::Sampled(ShaderStages::DRAW.union(ShaderStages::COMPUTE));
         let rests = LeftState::after(sampled, Queue::Graphics, true);
@@ -242,15 +241,21 @@ impl Atlas {
             });
             layers.push(handle);
         }
-        if before == ImportState::Undefined {
-            // Pages are written one by one, and the graph wants to know who wrote the rest: nobody, and nobody reads it.
-            let mut pass = frame.pass("VirtualTextureAllocate", Queue::Graphics);
-            for handle in &mut layers {
-                pass = pass.write(handle, Access::CopyDestination);
-            }
-            pass.record(|_| Ok(()));
-        }
         AtlasHandles { layers }
+    }
+
+    /// Declares the pass `VirtualTextureAllocate` where no frame used the atlas yet, after the commit of its memory and before
+    /// anything is done with it: it gives the images their layout.
+    pub fn declare_allocate(&self, frame: &mut Frame<'_, '_>, handles: &mut AtlasHandles) {
+        if !self.is_new.load(Ordering::Relaxed) {
+            return;
+        }
+        // Pages are written one by one, and the graph wants to know who wrote the rest: nobody, and nobody reads it.
+        let mut pass = frame.pass("VirtualTextureAllocate", Queue::Graphics);
+        for handle in &mut handles.layers {
+            pass = pass.write(handle, Access::CopyDestination);
+        }
+        pass.record(|_| Ok(()));
     }
 
     /// Declares a copy of a page of one layer into a buffer, rows packed, [`Self::page_bytes`] long: to look at it, as it

@@ -41,6 +41,8 @@ mod terrain_layers;
 mod trace;
 mod vt_compress;
 mod vt_feedback;
+mod vt_page_atlas;
+mod vt_page_world;
 mod vt_pages;
 mod vt_sampling;
 mod vt_tables;

@@ -127,6 +127,7 @@ impl Bench {
         self.graph.wait_for_place().unwrap();
         let mut frame = self.graph.begin();
         let mut handles = self.atlas.import(&mut frame, &self.sparse);
+        self.atlas.declare_allocate(&mut frame, &mut handles);
         for layer in (0..self.formats.len()).filter(|_| self.fills) {
             fill(&mut frame, &before, (&mut handles.layers[layer], self.texels));
         }
@@ -455,6 +456,7 @@ fn what_cannot_be_compressed_is_refused_with_a_reason() {
         let compressor = Compressor::new(&h.device, &[(kind, Storage::Blocks)]).unwrap();
         let mut frame = bench.graph.begin();
         let mut handles = bench.atlas.import(&mut frame, &bench.sparse);
+        bench.atlas.declare_allocate(&mut frame, &mut handles);
         let before = handles.clone();
         let mut refused = |kind, numbers: &[u16]| -> CompressError {
             let batch = Batch { kind, pages: pages(numbers) };

@@ -7,6 +7,7 @@
 use std::fmt;
 
 use crate::vt::LayerFormat;
+use crate::vt::compress::PageKind;
 
 /// What a runtime virtual texture stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -283,6 +284,21 @@ impl RuntimeKind {
             Attributes::MASK if self == Self::Mask4 => [C::RGA, C::RGA, C::NONE],
             Attributes::MASK => [C::NONE, C::BA, C::NONE],
             _ => [C::NONE; MOST_TARGETS],
+        }
+    }
+}
+
+impl From<RuntimeKind> for PageKind {
+    fn from(kind: RuntimeKind) -> Self {
+        match kind {
+            RuntimeKind::BaseColor => Self::BaseColor,
+            RuntimeKind::BaseColorNormalRoughness => Self::BaseColorNormalRoughness,
+            RuntimeKind::BaseColorNormalSpecular => Self::BaseColorNormalSpecular,
+            RuntimeKind::BaseColorNormalSpecularYCoCg => Self::BaseColorNormalSpecularYCoCg,
+            RuntimeKind::BaseColorNormalSpecularMaskYCoCg => Self::BaseColorNormalSpecularMaskYCoCg,
+            RuntimeKind::Mask4 => Self::Mask4,
+            RuntimeKind::WorldHeight => Self::WorldHeight,
+            RuntimeKind::Displacement => Self::Displacement,
         }
     }
 }

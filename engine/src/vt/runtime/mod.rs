@@ -40,4 +40,4 @@ pub use kind::{Attributes, Channels, KindOptions, MOST_TARGETS, RuntimeKind, Tar
 pub use producer::{Readiness, RuntimeProducer};
 pub use registry::{Happened, Invalidation, Registry, RuntimeTexture, Writer, WriterId};
 pub use volume::{PageCamera, PageShape, Volume};
-pub use writer::{Look, MainPass, Paint, RibbonKnot, Shape, WriterDesc, WritesTo};
+pub use writer::{Look, MainPass, Paint, RibbonKnot, Shape, StampImage, WriterDesc, WritesTo};

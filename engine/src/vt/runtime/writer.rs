@@ -1,6 +1,7 @@
 //! What is drawn into runtime virtual textures: its shape, how it looks, where and when it takes part.
 
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
 
@@ -8,6 +9,7 @@ use super::error::{Result, RuntimeError};
 use super::footprint::{Footprint, Rectangle};
 use super::kind::Attributes;
 use crate::scene::MeshHandle;
+use crate::vk::Image;
 use crate::vt::TextureId;
 
 /// Where a ribbon passes.
@@ -123,6 +125,18 @@ pub enum Paint {
     Tracks = 2,
     /// A round basin with a rim: its relief is in the normals.
     Crater = 3,
+    /// The writer's image, laid once over a decal: its colour times the colour, its alpha times the opacity.
+    Image = 4,
+}
+
+/// An image to stamp with: 2D, with mips, in the layout `SHADER_READ_ONLY_OPTIMAL`. Two are equal when they are the same.
+#[derive(Debug, Clone)]
+pub struct StampImage(pub Arc<Image>);
+
+impl PartialEq for StampImage {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// How a writer looks. Meshes take colour and roughness from the scene and the rest from here.
@@ -211,6 +225,8 @@ pub struct WriterDesc {
     pub shape: Shape,
     /// How it looks.
     pub look: Look,
+    /// What [`Paint::Image`] stamps with.
+    pub image: Option<StampImage>,
     /// What it writes; the rest keeps what was there.
     pub attributes: Attributes,
     /// 0 to 1.
@@ -234,6 +250,7 @@ impl WriterDesc {
             name: name.into(),
             shape,
             look: Look::default(),
+            image: None,
             attributes: Attributes::ALL,
             opacity: 1.0,
             order: 0,
@@ -256,6 +273,11 @@ impl WriterDesc {
         let numbers = look.colour.into_iter().chain(look.second).chain(look.mask).chain(rest);
         if !numbers.chain([look.displacement, self.opacity]).all(f32::is_finite) {
             return Err(RuntimeError::Shape("has a look or an opacity that is not finite".into()));
+        }
+        if look.paint == Paint::Image && (self.image.is_none() || !matches!(self.shape, Shape::Decal(_))) {
+            return Err(RuntimeError::Shape(
+                "is to be painted with an image: give it one, and the shape of a decal".into(),
+            ));
         }
         self.shape.check()
     }

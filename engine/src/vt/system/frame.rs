@@ -201,6 +201,9 @@ impl VirtualTextures {
         atlases: VtAtlases,
     ) -> VtImages {
         let mut atlases = atlases.pools;
+        for (pool, (_, handles)) in self.pools.iter().zip(&mut atlases) {
+            pool.atlas.declare_allocate(frame, handles);
+        }
         mark(frame, "VirtualTextureBeginUpdate");
         let FeedbackHandles { buffer: feedback } = self.feedback.declare_clear(frame);
         mark(frame, "VirtualTextureEndUpdate");

@@ -25,6 +25,7 @@ use self::records::Records;
 use self::targets::Targets;
 use super::batch::batches;
 use super::error::Result;
+use super::kind::MOST_TARGETS;
 use super::registry::{Registry, WriterId};
 use crate::graph::{Access, Frame, ImageHandle, ImportState, Queue, ShaderStages};
 use crate::scene::{Scene, SceneBuffers};
@@ -32,7 +33,7 @@ use crate::vk::{
     Buffer, ColourTarget, CommandEncoder, DepthTarget, Device, Load, Location, PassBindings, Sampler,
     SamplerDesc,
 };
-use crate::vt::PageWork;
+use crate::vt::{PageWork, compress};
 
 pub use plan::BatchTarget;
 pub use records::{PageKnot, PagePush, PageWriter};
@@ -73,6 +74,15 @@ pub struct BatchTargets<'f> {
     pub works: &'f [PageWork],
 }
 
+impl BatchTargets<'_> {
+    /// The batch and its targets as [`Compressor::declare`](crate::vt::compress::Compressor::declare) takes them.
+    pub fn to_compress(&self) -> (compress::Batch, [Option<ImageHandle>; MOST_TARGETS]) {
+        let pages = self.works.iter().map(|work| work.physical).collect();
+        let batch = compress::Batch { kind: self.target.kind.into(), pages };
+        (batch, std::array::from_fn(|target| self.images.get(target).copied()))
+    }
+}
+
 /// Images of a frame that batches are drawn into one after the other.
 #[derive(Debug, Default)]
 pub struct ImportedTargets {
@@ -89,7 +99,8 @@ pub struct PageRenderer {
     records: Records,
     places: Vec<PlaceBuffers>,
     place: usize,
-    trilinear: Option<Sampler>,
+    /// That of the terrain, which repeats its tiles, and that of stamps, which end at their edges.
+    samplers: Option<[Sampler; 2]>,
     batches: Vec<Batch>,
     /// Writers of which was told that they cannot be drawn.
     told: HashSet<WriterId>,
@@ -105,7 +116,7 @@ impl PageRenderer {
             records: Records::default(),
             places: (0..frames_in_flight.max(1)).map(|_| PlaceBuffers::default()).collect(),
             place: 0,
-            trilinear: None,
+            samplers: None,
             batches: Vec::new(),
             told: HashSet::new(),
         }
@@ -133,9 +144,11 @@ impl PageRenderer {
         }
         self.records.follow(registry);
         self.write_records()?;
-        if self.trilinear.is_none() {
-            let desc = SamplerDesc { linear: true, repeat: true, anisotropy: 1.0 };
-            self.trilinear = Some(Sampler::new(&self.device, "VirtualTexturePage", desc)?);
+        if self.samplers.is_none() {
+            let make = |name, repeat| {
+                Sampler::new(&self.device, name, SamplerDesc { linear: true, repeat, anisotropy: 1.0 })
+            };
+            self.samplers = Some([make("VirtualTexturePage", true)?, make("VirtualTextureStamp", false)?]);
         }
         let mut missing = Vec::new();
         for range in batches(&works, |(work, of)| of.target(work.physical.pool)) {
@@ -329,14 +342,16 @@ impl PageRenderer {
             (Source::Mesh, _) => buffers.push((4, scene.geometry().vertices().buffer())),
             _ => {}
         }
+        images.extend(draw.image.iter().map(|stamp| (9, stamp.0.as_ref())));
         if let Geometry::Mesh { writer, data } = &draw.geometry {
             (push.writer, push.first_word) = (*writer, data.first_vertex_word);
             (push.colour, push.roughness) = (data.colour, data.parameter);
         }
+        let is_stamp = matches!(draw.key.source, Source::Decal | Source::Ribbon);
         let bindings = PassBindings {
             buffers: &buffers,
             images: &images,
-            sampler: self.trilinear.as_ref(),
+            sampler: self.samplers.as_ref().map(|[tiles, stamps]| if is_stamp { stamps } else { tiles }),
             ..Default::default()
         };
         if !encoder.bind_graphics(pipeline, &bindings, &push) {

@@ -11,7 +11,7 @@ use crate::vt::runtime::footprint::Footprint;
 use crate::vt::runtime::kind::{Attributes, KindOptions, MOST_TARGETS, RuntimeKind, TargetFormat};
 use crate::vt::runtime::registry::{Registry, RuntimeTexture, WriterId};
 use crate::vt::runtime::volume::PageCamera;
-use crate::vt::runtime::writer::{Shape, band};
+use crate::vt::runtime::writer::{RibbonKnot, Shape, StampImage, band};
 use crate::vt::{PageAddress, PageWork, PoolId, TextureId};
 
 /// What pages of one batch have in common: their atlas and what they are drawn into.
@@ -46,10 +46,11 @@ pub(super) enum Geometry {
 }
 
 /// One draw of a page.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct PlannedDraw {
     pub(super) key: Key,
     pub(super) geometry: Geometry,
+    pub(super) image: Option<StampImage>,
 }
 
 /// One page of a batch.
@@ -88,8 +89,7 @@ impl<'r> PageOf<'r> {
     }
 
     fn push(&self, camera: &PageCamera) -> PagePush {
-        let [stored, stored_range] = self.texture.height_range(self.kind).map_range();
-        let [seen, seen_range] = camera.heights.map_range();
+        let (stored, seen) = (self.texture.height_range(self.kind), camera.heights);
         PagePush {
             corner: camera.corner.into(),
             step_u: camera.steps[0].into(),
@@ -101,24 +101,18 @@ impl<'r> PageOf<'r> {
             max_level: u32::from(self.texture.shape.grid.max_level()),
             kind: self.kind.number(),
             flags: u32::from(self.kind.is_low_quality(self.options)),
-            height_offset: stored,
-            height_scale: 1.0 / stored_range,
-            depth_offset: seen,
-            depth_scale: 1.0 / seen_range,
+            height_offset: stored[0],
+            height_scale: inverse(stored),
+            depth_offset: seen[0],
+            depth_scale: inverse(seen),
             ..PagePush::default()
         }
     }
 }
 
-/// Lowest and extent, of lowest and highest.
-trait MapRange {
-    fn map_range(self) -> [f32; 2];
-}
-
-impl MapRange for [f32; 2] {
-    fn map_range(self) -> [f32; 2] {
-        [self[0], (self[1] - self[0]).max(1e-6)]
-    }
+/// One over the extent of a range of heights.
+fn inverse([low, high]: [f32; 2]) -> f32 {
+    1.0 / (high - low).max(1e-6)
 }
 
 /// What cannot be drawn since what it is made of is not there.
@@ -150,32 +144,22 @@ pub(super) fn plan_page(
             Shape::Mesh { .. } => Source::Mesh,
         };
         let key = key(&of, source, attributes, has_depth);
-        let mut push = |geometry| draws.push(PlannedDraw { key, geometry });
+        let mut add =
+            |geometry| add(&mut draws, PlannedDraw { key, geometry, image: writer.desc.image.clone() });
         match &writer.desc.shape {
             Shape::Terrain(_) if scene.terrain().is_none() => missing.push(id),
             Shape::Mesh { mesh, .. } => match scene.mesh_data(*mesh) {
-                Ok(data) => push(Geometry::Mesh { writer: index, data }),
+                Ok(data) => add(Geometry::Mesh { writer: index, data }),
                 Err(_) => missing.push(id),
             },
             Shape::Ribbon(knots) => {
                 let first = records.first_knots.get(index as usize).copied().unwrap_or_default();
-                let on = |ends: &[crate::vt::runtime::RibbonKnot]| {
-                    Footprint::of(band(ends[0], ends[1])).is_on(&camera)
-                };
-                for run in runs(knots.windows(2).map(on)) {
-                    push(Geometry::Pieces { first: first + run.start, count: run.end - run.start });
+                let is_on = |ends: &[RibbonKnot]| Footprint::of(band(ends[0], ends[1])).is_on(&camera);
+                for run in runs(knots.windows(2).map(is_on)) {
+                    add(Geometry::Pieces { first: first + run.start, count: run.end - run.start });
                 }
             }
-            _ => match draws.last_mut() {
-                Some(PlannedDraw { key: last, geometry: Geometry::Rectangles { first, count } })
-                    if *last == key && *first + *count == index =>
-                {
-                    *count += 1;
-                }
-                _ => {
-                    draws.push(PlannedDraw { key, geometry: Geometry::Rectangles { first: index, count: 1 } })
-                }
-            },
+            _ => add(Geometry::Rectangles { first: index, count: 1 }),
         }
     }
     let label = format!("VirtualTextureDraw ({}, {})", of.texture.name, of.page);
@@ -185,6 +169,22 @@ pub(super) fn plan_page(
 fn key(of: &PageOf<'_>, source: Source, attributes: Attributes, has_depth: bool) -> Key {
     let masks: [_; MOST_TARGETS] = of.kind.write_masks(of.options, attributes);
     Key { source, targets: of.kind.targets(of.options), masks, has_depth }
+}
+
+/// Adds a draw; rectangles of writers that follow each other and are drawn alike are one.
+fn add(draws: &mut Vec<PlannedDraw>, draw: PlannedDraw) {
+    if let (Some(last), Geometry::Rectangles { first: next, count: more }) = (draws.last_mut(), draw.geometry)
+    {
+        let is_alike = last.key == draw.key && last.image == draw.image;
+        if let Geometry::Rectangles { first, count } = &mut last.geometry
+            && is_alike
+            && *first + *count == next
+        {
+            *count += more;
+            return;
+        }
+    }
+    draws.push(draw);
 }
 
 /// Runs of what is true.
