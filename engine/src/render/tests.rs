@@ -11,6 +11,7 @@ use crate::scene::terrain::materials::{MaterialLayer, TerrainLayerPush};
 use crate::scene::terrain::{ChunkJob, ChunkVerticesPush, TerrainConstants, TerrainLayer};
 use crate::vk::capabilities::DeviceType;
 use crate::vk::layout::{GpuStruct, StructLayout, check_layouts};
+use crate::vt::compress::{CompressPush, PageTexelsPush};
 use crate::vt::runtime::{PageKnot, PagePush, PageWriter};
 
 #[test]
@@ -43,6 +44,8 @@ const SHARED: &[StructLayout] = &[
     ScatterPush::LAYOUT,
     MoveJob::LAYOUT,
     MoveWordsPush::LAYOUT,
+    CompressPush::LAYOUT,
+    PageTexelsPush::LAYOUT,
     PagePush::LAYOUT,
     PageWriter::LAYOUT,
     PageKnot::LAYOUT,
