@@ -11,6 +11,7 @@ use crate::scene::terrain::materials::{MaterialLayer, OverlayPrimitive, TerrainL
 use crate::scene::terrain::{ChunkJob, ChunkVerticesPush, TerrainConstants, TerrainLayer};
 use crate::vk::capabilities::DeviceType;
 use crate::vk::layout::{GpuStruct, StructLayout, check_layouts};
+use crate::vt::compress::{CompressPush, PageTexelsPush};
 use crate::vt::passes::{BuildHashTableArgs, FeedbackPush};
 use crate::vt::runtime::{PageKnot, PagePush, PageWriter};
 use crate::vt::tables::{PageTablePush, PageTableQuad};
@@ -51,6 +52,8 @@ const SHARED: &[StructLayout] = &[
     BuildHashTableArgs::LAYOUT,
     PageTablePush::LAYOUT,
     PageTableQuad::LAYOUT,
+    CompressPush::LAYOUT,
+    PageTexelsPush::LAYOUT,
     PagePush::LAYOUT,
     PageWriter::LAYOUT,
     PageKnot::LAYOUT,
