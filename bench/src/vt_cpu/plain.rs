@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use vasa::vt::feedback::Word;
-use vasa::vt::{Entry, FramePlan, Knobs, PageAddress};
+use vasa::vt::{Entry, Knobs, PageAddress};
 
 /// A page that was made: where it went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -203,6 +203,6 @@ impl Plain {
 
 /// The pages of a plan, in the form of this one.
 #[cfg(test)]
-pub(super) fn made(plan: &FramePlan) -> Vec<Made> {
+pub(super) fn made(plan: &vasa::vt::FramePlan) -> Vec<Made> {
     plan.pages.iter().map(|work| Made { page: work.page, slot: work.physical.index }).collect()
 }

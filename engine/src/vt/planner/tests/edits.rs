@@ -246,3 +246,21 @@ fn locked_pages_come_first_and_never_go() {
     }
     assert_eq!((world.planner.pool_usage()[0].locked, world.plan.mip_bias), (8, 0.0));
 }
+
+#[test]
+fn a_page_that_waits_to_be_drawn_again_is_not_refreshed_instead() {
+    let (mut world, id) = World::one(Knobs { force_continuous_update: true, ..Knobs::editor() }, 4, [4, 4]);
+    let wish = [(id, page(2, 0, 0), 1)];
+    world.frame(&wish);
+    // The first answer is that it is being fetched; a refresh would be asked next, and lost with its frame.
+    world.making.mood = Mood::Halting;
+    world.making.asked.truncate(1);
+    world.invalidate(id, Region::ALL, Priority::Normal);
+    world.feed(&wish);
+    world.lose();
+    assert!(world.plan.pages.is_empty() && world.plan.counters.pending == 1, "{:?}", world.plan);
+    world.making.mood = Mood::Always(Availability::Available(Quality::FULL));
+    world.planner.set_knobs(Knobs { force_continuous_update: false, ..*world.planner.knobs() });
+    assert_eq!(world.frame(&wish).pages.len(), 1);
+    world.check_current();
+}
