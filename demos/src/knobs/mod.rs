@@ -67,11 +67,11 @@ pub struct Settings {
     pub field_of_view: f32,
 }
 
-/// The flights are fast: more pages a frame than a game would draw.
+/// The flights are fast and pictures large: more pages, and more of them a frame, than a game would have.
 fn virtual_textures() -> vasa::vt::Options {
     let usual = vasa::vt::Options::default();
-    let planner = vasa::vt::Knobs { max_uploads_per_frame: 16, ..usual.planner };
-    vasa::vt::Options { planner, ..usual }
+    let planner = vasa::vt::Knobs { max_uploads_per_frame: 24, ..usual.planner };
+    vasa::vt::Options { planner, pool_mib: 192, ..usual }
 }
 
 impl Default for Settings {
