@@ -53,7 +53,7 @@ fn wrong_usage_is_status_two() {
         (&["terrain", "--frames", "0"], "at least 1"),
         (&["terrain", "--budget", "1"], "at least 16"),
         (&["terrain", "--set", "light.exposure=dark", "--out", out], "0.01 to 100"),
-        (&["terrain", "--exec", "vt pools", "--out", out], "known: device"),
+        (&["terrain", "--exec", "vt puddles", "--out", out], "known: device"),
         (&["terrain", "--headless", "--window"], "cannot be used with"),
         (&["residency", "--set", "residency.budget_mib=0", "--out", out], "1 to 4096"),
         (&["pressure", "--budget", "-4"], "at least 16"),

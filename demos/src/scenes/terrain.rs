@@ -28,6 +28,9 @@ const NOT_LOADED: &str = "the terrain was built before it was loaded";
 /// Share of a run in which the camera has arrived and rests: pages that the last view wants are drawn meanwhile.
 const REST: f32 = 0.15;
 
+/// Below as many MiB virtual textures make do with less.
+const LITTLE_MIB: u64 = 1024;
+
 /// A landscape.
 #[derive(Debug)]
 pub struct TerrainScene {
@@ -37,6 +40,8 @@ pub struct TerrainScene {
     grow: bool,
     /// The ground's materials are evaluated in every pixel.
     is_direct: bool,
+    /// Device memory that may be used, MiB.
+    budget: Option<u64>,
     /// Where the report of virtual textures goes.
     report: Option<PathBuf>,
     captures: bool,
@@ -64,10 +69,21 @@ impl TerrainScene {
             exaggerate: args.exaggerate,
             grow: args.grow,
             is_direct: args.direct,
+            budget: args.common.budget,
             report: args.vt_report.clone(),
             captures: args.capture_vt,
             seed: args.common.seed,
             ground: None,
+        }
+    }
+}
+
+impl TerrainScene {
+    /// The ground's virtual textures; with little memory their page tables are smaller, and the ground less fine.
+    fn textures(&self) -> GroundTexturesDesc {
+        match self.budget {
+            Some(mib) if mib < LITTLE_MIB => GroundTexturesDesc { tiles: 1024, height_tiles: 256 },
+            _ => GroundTexturesDesc::default(),
         }
     }
 }
@@ -80,6 +96,12 @@ impl Scene for TerrainScene {
     fn before_frame(&mut self, engine: &mut Engine, settings: &Settings) {
         if let Some(textures) = engine.textures_mut() {
             textures.set_options(settings.vt);
+        }
+    }
+
+    fn adjust(&self, settings: &mut Settings) {
+        if let Some(mib) = self.budget {
+            settings.vt.pool_mib = settings.vt.pool_mib.min((mib / 16).max(2));
         }
     }
 
@@ -132,7 +154,7 @@ impl Scene for TerrainScene {
         engine.scene_mut().set_terrain(Some(terrain))?;
         if !self.is_direct {
             engine.use_textures(settings.vt)?;
-            engine.use_ground_textures(&GroundTexturesDesc::default())?;
+            engine.use_ground_textures(&self.textures())?;
         }
         progress.share(1.0);
         Ok(())

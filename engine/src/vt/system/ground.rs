@@ -83,6 +83,8 @@ impl VirtualTextures {
                 )
             },
         )?;
+        // One channel, and few pages of it.
+        let pool_mib = Some((self.options.pool_mib / 4).max(2));
         let mut small = |name: &str, kind, fallback: f32| {
             if desc.height_tiles == 0 {
                 return Ok(None);
@@ -91,6 +93,7 @@ impl VirtualTextures {
                 fallback: [[fallback; 4]; 3],
                 // 16 bits, so that both share a pool and a page table.
                 is_compressed: false,
+                pool_mib,
                 displacements: [-MOST_DISPLACEMENT, MOST_DISPLACEMENT],
                 ..RuntimeTextureDesc::new(name, volume(heights)?, kind, desc.height_tiles)
             };

@@ -36,6 +36,8 @@ pub struct RuntimeTextureDesc {
     pub removed_low_mips: u8,
     /// Levels from this one on are always there; nothing: the coarsest one.
     pub locked_from: Option<u8>,
+    /// Memory of the pool that is made for its pages where there is none yet, MiB; nothing: that of the options.
+    pub pool_mib: Option<u64>,
     /// How urgent its pages are.
     pub priority: Priority,
     /// Its pages are refreshed all the time, in turns.
@@ -61,6 +63,7 @@ impl RuntimeTextureDesc {
             border: 4,
             removed_low_mips: 0,
             locked_from: None,
+            pool_mib: None,
             priority: Priority::Normal,
             is_continuous: false,
             wrap: [Wrap::Clamp; 2],
@@ -196,7 +199,7 @@ impl VirtualTextures {
         }
         let names: Vec<String> = layers.iter().map(ToString::to_string).collect();
         let wanted = PoolDesc {
-            budget_bytes: self.options.pool_mib << 20,
+            budget_bytes: desc.pool_mib.unwrap_or(self.options.pool_mib) << 20,
             scale: self.options.pool_scale,
             split_tiles: self.options.pool_split_tiles,
             largest_image: self.device.capabilities().limits.max_image_2d,
