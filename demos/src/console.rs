@@ -9,6 +9,7 @@ use vasa::vt::VtStats;
 
 use crate::knobs::Settings;
 use crate::pages;
+use crate::vt_console;
 
 /// What commands look at and change.
 pub struct Context<'a> {
@@ -99,6 +100,24 @@ pub const COMMANDS: &[ConsoleCommand] = &[
         run: |c, _| Ok(sparse(c.stats)),
     },
     ConsoleCommand {
+        name: "vt flush",
+        arguments: "",
+        meaning: "throw all pages of virtual textures away with the next frame",
+        run: |c, _| Ok(vt_console::flush(c.engine)),
+    },
+    ConsoleCommand {
+        name: "vt history",
+        arguments: "",
+        meaning: "the last pages that were made, drawn again and evicted, and why",
+        run: |c, _| Ok(vt_console::history(c.engine)),
+    },
+    ConsoleCommand {
+        name: "vt page",
+        arguments: "TEXTURE LEVEL X Y",
+        meaning: "a page: where it is, and why it was made",
+        run: |c, rest| vt_console::page(c.engine, rest),
+    },
+    ConsoleCommand {
         name: "vt pools",
         arguments: "",
         meaning: "pools of pages: format, pages, what is allocated, locked and mapped, MiB",
@@ -119,7 +138,7 @@ pub const COMMANDS: &[ConsoleCommand] = &[
 ];
 
 fn of_vt(context: &Context<'_>, text: fn(&VtStats) -> String) -> Result<String, String> {
-    Ok(context.stats.vt.as_ref().map_or("this scene has no virtual textures".into(), text))
+    Ok(context.stats.vt.as_ref().map_or(vt_console::NONE.into(), text))
 }
 
 /// Finds a command by its words; gives back what follows them.
@@ -157,7 +176,7 @@ fn usage(command: &ConsoleCommand) -> String {
 }
 
 fn help() -> String {
-    let line = |c: &ConsoleCommand| format!("{:<16} {}", usage(c), c.meaning);
+    let line = |c: &ConsoleCommand| format!("{:<25} {}", usage(c), c.meaning);
     COMMANDS.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
@@ -282,5 +301,14 @@ mod tests {
     fn help_lists_every_command_in_order() {
         assert!(COMMANDS.windows(2).all(|pair| pair[0].name < pair[1].name));
         assert_eq!(help().lines().count(), COMMANDS.len());
+    }
+
+    #[test]
+    fn the_reference_lists_every_command() {
+        let page = include_str!("../../docs/reference/knobs.md");
+        for command in COMMANDS {
+            let row = format!("| `{}` |", usage(command));
+            assert!(page.contains(&row), "docs/reference/knobs.md has no row of {row}");
+        }
     }
 }

@@ -66,5 +66,6 @@ fn draw(run: &mut Run, next: &mut u32) -> Result<()> {
         stop::check()?;
     }
     run.progress.finish();
-    run.conclude(&mut engine, size)
+    let camera = run.scene.flight(1.0);
+    run.conclude(&mut engine, size, &camera)
 }

@@ -19,12 +19,16 @@ mod headless;
 mod knobs;
 mod output;
 mod overlay;
+mod overlay_vt;
 mod pages;
+mod pick;
 mod progress;
 mod recovery;
 mod run;
 mod scenes;
 mod stop;
+mod vt_console;
+mod vt_report;
 mod window;
 
 use std::process::ExitCode;

@@ -11,6 +11,7 @@ use vasa::vk::{CommandEncoder, CommandPool, Device, Timeline};
 
 use crate::failure::{Failure, Result};
 use crate::frame_times::FrameTimes;
+use crate::overlay_vt::VtPanel;
 
 /// Frames in the graph.
 const GRAPH: usize = 120;
@@ -29,6 +30,8 @@ pub struct Panel<'a> {
     pub speed: f32,
     /// What is wrong with shaders that were changed.
     pub shader_errors: &'a [String],
+    /// Virtual textures, where the scene has them.
+    pub vt: Option<VtPanel>,
 }
 
 /// egui and what draws it.
@@ -169,8 +172,13 @@ fn show(context: &egui::Context, panel: &Panel<'_>) {
                 ui.label(RichText::new(error).monospace().size(11.0).color(Color32::LIGHT_RED));
             }
             graph(ui, panel.times);
-            let keys =
-                "WASD QE fly, right mouse looks, Shift fast, wheel speed\nF1 panel, F2 screenshot, Esc quits";
+            let mut keys = "WASD QE fly, right mouse looks, Shift fast, wheel speed\n\
+                            F1 panel, F2 screenshot, Esc quits"
+                .to_owned();
+            if let Some(vt) = &panel.vt {
+                vt.show(ui, panel.stats.vt.as_ref());
+                keys += "\nF3 borders of pages, F4 freezes pages, left click picks one";
+            }
             ui.label(RichText::new(keys).monospace().size(9.0).color(Color32::LIGHT_GRAY));
         });
     });

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use vasa::inspect::Stats;
+use vasa::scene::Camera;
 use vasa::vk::{DeviceOptions, FeatureMask, InstanceOptions, Validation};
 use vasa::{Engine, default_cache_folder};
 
@@ -173,11 +174,11 @@ impl Run {
         Ok(engine)
     }
 
-    /// Writes picture and numbers, runs the console commands, and judges the validation messages.
+    /// Writes picture and numbers of the last frame, which `camera` saw, runs the console commands, and judges the validation messages.
     ///
     /// # Errors
     /// When a file cannot be written, a command fails, or `--validate` found something.
-    pub fn conclude(&mut self, engine: &mut Engine, size: [u32; 2]) -> Result<()> {
+    pub fn conclude(&mut self, engine: &mut Engine, size: [u32; 2], camera: &Camera) -> Result<()> {
         engine.wait_idle()?;
         if let Some(path) = &self.args.trace_binds {
             let failed =
@@ -212,7 +213,7 @@ impl Run {
         );
         println!("{}\n{}", picture.display(), numbers.display());
         let device = engine.device().clone();
-        self.scene.conclude(engine, &self.output)?;
+        self.scene.conclude(engine, &self.output, camera)?;
         if let Some(output) = &self.graph_output {
             graph_dump::write(engine.graph_mut(), output)?;
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use glam::Vec3;
 use vasa::vk::{Acquired, Device, Instance, InstanceOptions, Surface, Swapchain, SwapchainOptions};
 use vasa::{Engine, PresentTarget};
 use winit::application::ApplicationHandler;
@@ -18,6 +19,8 @@ use crate::failure::{Failure, Result, one_line};
 use crate::fly_camera::FlyCamera;
 use crate::headless::TIME_STEP;
 use crate::overlay::{Overlay, Panel};
+use crate::overlay_vt::{VtPanel, next_borders};
+use crate::pick;
 use crate::recovery::Next;
 use crate::run::Run;
 use crate::scenes::share_of;
@@ -108,6 +111,10 @@ struct State {
     looking: bool,
     show_overlay: bool,
     screenshot: bool,
+    /// Where the pointer is, pixels.
+    pointer: [f32; 2],
+    /// A place on the ground that was clicked on.
+    picked: Option<Vec3>,
     last: Instant,
     begun: Instant,
     shown: u32,
@@ -159,6 +166,8 @@ impl State {
             looking: false,
             show_overlay: true,
             screenshot: false,
+            pointer: [0.0; 2],
+            picked: None,
             last: now,
             begun: now,
             shown: 0,
@@ -204,6 +213,10 @@ impl State {
                 scale: self.window.scale_factor() as f32,
                 speed: self.fly.speed(),
                 shader_errors: &shader_errors,
+                vt: self.engine.textures().map(|textures| {
+                    let page = self.picked.and_then(|place| run.scene.page_at(&self.engine, place));
+                    VtPanel::of(textures, page)
+                }),
             })?;
         }
         run.scene.before_frame(&mut self.engine, &run.settings);
@@ -255,6 +268,13 @@ impl State {
         }
     }
 
+    /// Remembers the place under the pointer; nothing where that is the sky.
+    fn pick(&mut self, run: &Run) {
+        let camera = run.scene.view(&run.settings, self.fly.camera, 0.0).camera;
+        let direction = pick::ray(&camera, self.size, self.pointer);
+        self.picked = pick::hit(camera.position, direction, |x, z| run.scene.ground(x, z));
+    }
+
     fn look(&mut self, on: bool) {
         self.looking = on;
         let grabbed = if on {
@@ -284,7 +304,7 @@ impl App {
         let end = match &mut self.state {
             // Without a frame there is nothing to write.
             Some(state) if state.shown > 0 && !self.idle => {
-                match self.run.conclude(&mut state.engine, state.size) {
+                match self.run.conclude(&mut state.engine, state.size, &state.fly.camera) {
                     Ok(()) => End::Done,
                     Err(failure) => failure.into(),
                 }
@@ -388,6 +408,14 @@ impl ApplicationHandler for App {
                 let down = event.state == ElementState::Pressed;
                 match event.physical_key {
                     PhysicalKey::Code(KeyCode::Escape) if down => self.conclude(event_loop),
+                    PhysicalKey::Code(KeyCode::F3) if down && !event.repeat => {
+                        let borders = &mut self.run.settings.vt.borders;
+                        *borders = next_borders(*borders);
+                    }
+                    PhysicalKey::Code(KeyCode::F4) if down && !event.repeat => {
+                        let freeze = &mut self.run.settings.vt.planner.freeze;
+                        *freeze = !*freeze;
+                    }
                     PhysicalKey::Code(key) if !event.repeat => state.key(key, down),
                     _ => {}
                 }
@@ -395,6 +423,14 @@ impl ApplicationHandler for App {
             WindowEvent::MouseInput { state: pressed, button: MouseButton::Right, .. } => {
                 state.guided = false;
                 state.look(pressed == ElementState::Pressed);
+            }
+            WindowEvent::CursorMoved { position, .. } => {
+                state.pointer = [position.x as f32, position.y as f32];
+            }
+            WindowEvent::MouseInput { state: ElementState::Pressed, button: MouseButton::Left, .. }
+                if !state.looking =>
+            {
+                state.pick(&self.run);
             }
             WindowEvent::MouseWheel { delta, .. } => state.fly.change_speed(match delta {
                 MouseScrollDelta::LineDelta(_, lines) => lines,

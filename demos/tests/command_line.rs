@@ -256,6 +256,55 @@ fn extreme_sizes_are_drawn_or_refused_with_the_limit() {
 }
 
 /// A short flight in which the device is lost.
+#[test]
+fn the_report_of_virtual_textures_is_complete() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, report) = (folder.path().join("out"), folder.path().join("report"));
+    let more =
+        ["--frames", "12", "--vt-report", report.to_str().unwrap(), "--exec", "vt page Terrain 12 0 0"];
+    let common = ["terrain", "--headless", "--size", "64x36", "--out", out.to_str().unwrap()];
+    let history = ["--exec", "vt history", "--exec", "vt flush"];
+    let Some(output) = on_a_driver(&[&common[..], &more, &history].concat()) else { return };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8_lossy(&output.stdout);
+    for says in
+        ["Terrain level 12 page 0,0", "exempt from budgets", "sampled", "pages go with the next frame"]
+    {
+        assert!(said.contains(says), "{says} is missing:\n{said}");
+    }
+    for name in ["pools.txt", "usage.txt", "tables.txt", "history.txt"] {
+        let text = std::fs::read_to_string(report.join(name)).unwrap();
+        assert!(text.lines().count() > 1, "{name}: {text}");
+    }
+    let json = |name: &str| -> serde_json::Value {
+        serde_json::from_str(&std::fs::read_to_string(report.join(name)).unwrap()).unwrap()
+    };
+    let vt = json("vt.json");
+    let keys: Vec<_> = vt.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, ["frames", "options", "stats", "usage"]);
+    assert_eq!(vt["frames"].as_array().unwrap().len(), 12);
+    assert!(!json("history.json").as_array().unwrap().is_empty());
+    let pools = vt["stats"]["pools"].as_array().unwrap().len();
+    let mut pictures = vec!["curves.png".to_owned()];
+    pictures.extend((0..pools).flat_map(|pool| ["", "-pages"].map(|kind| format!("atlas-{pool}{kind}.png"))));
+    for texture in vt["stats"]["textures"].as_array().unwrap() {
+        let name = texture["name"].as_str().unwrap();
+        pictures.extend([
+            format!("page-table-{name}.png"),
+            format!("view-{name}.png"),
+            format!("view-{name}-camera.png"),
+        ]);
+    }
+    assert!(pictures.len() >= 12, "{pictures:?}");
+    for name in &pictures {
+        let picture = image::open(report.join(name)).unwrap_or_else(|e| panic!("{name}: {e}")).to_rgb8();
+        let first = *picture.get_pixel(0, 0);
+        assert!(picture.pixels().any(|pixel| *pixel != first), "{name} is empty");
+    }
+    // Nothing half-written is left.
+    assert_eq!(files(&report), pictures.len() + 6);
+}
+
 fn lost(out: &Path, more: &[&str]) -> Option<(Output, Option<Vec<u8>>)> {
     let out = out.to_str().unwrap();
     let mut arguments = vec!["terrain", "--headless", "--size", "64x36", "--frames", "6", "--out", out];

@@ -268,6 +268,30 @@ impl Engine {
         Ok(textures.create_texture(&self.sparse, desc)?)
     }
 
+    /// A part of a virtual texture as materials sample it, through its page table, as a picture: RGBA, 8 bits a channel,
+    /// rows from the top. It waits until the GPU is done with everything.
+    ///
+    /// # Errors
+    /// As [`view_textures`](Self::view_textures).
+    pub fn texture_view(
+        &self,
+        texture: vt::TextureId,
+        region: vt::Region,
+        extent: [u32; 2],
+    ) -> Result<Vec<u8>> {
+        self.view_textures(&[vt::ViewPart { texture, region, level: None, corner: [0; 2], extent }], extent)
+    }
+
+    /// Parts of virtual textures beside each other in one picture. It waits until the GPU is done with everything.
+    ///
+    /// # Errors
+    /// When [`use_textures`](Self::use_textures) was not called, see [`VirtualTextures::view`], or the device is lost.
+    pub fn view_textures(&self, parts: &[vt::ViewPart], extent: [u32; 2]) -> Result<Vec<u8>> {
+        let Some(textures) = &self.textures else { return Err(vt::VtError::Off.into()) };
+        self.device.wait_idle()?;
+        Ok(textures.view(parts, extent)?)
+    }
+
     /// The frame graph.
     pub fn graph(&self) -> &FrameGraph {
         &self.graph

@@ -293,4 +293,29 @@ mod tests {
         let line = table.lines().find(|l| l.starts_with("sparse.chunk_policy")).unwrap();
         assert!(line.contains("exact") && line.contains("whole"), "{line}");
     }
+
+    #[test]
+    fn the_reference_lists_every_knob() {
+        let page = include_str!("../../../docs/reference/knobs.md");
+        let defaults = Settings::default();
+        for knob in all() {
+            let when = if knob.when == When::Live { "live" } else { "start-up" };
+            let default = match knob.name {
+                "sparse.check" => "on in debug builds".to_owned(),
+                _ => (knob.get)(&defaults),
+            };
+            let row = format!("| `{}` | {default} | {} | {when} | {} |", knob.name, knob.range, knob.meaning);
+            assert!(page.lines().any(|line| line == row), "docs/reference/knobs.md has no row\n{row}");
+        }
+    }
+
+    #[test]
+    fn captures_make_pages_in_every_frame() {
+        let mut settings = Settings::default();
+        settings.for_captures();
+        let planner = &settings.vt.planner;
+        assert!(planner.force_continuous_update);
+        assert_eq!((planner.max_continuous_updates_per_frame, planner.max_uploads_per_frame), (8, 32));
+        assert_eq!(settings.render.async_compute, Switch::Off);
+    }
 }

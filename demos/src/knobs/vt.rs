@@ -1,8 +1,9 @@
 //! The knobs of virtual textures.
 
+use vasa::render::Switch;
 use vasa::vt::{Borders, Filter};
 
-use super::{Knob, When, knob, number, on_off, one_of, store};
+use super::{Knob, Settings, When, knob, number, on_off, one_of, store};
 
 const ON_OFF: &[(&str, bool)] = &[("on", true), ("off", false)];
 const BORDERS: &[(&str, Borders)] = &[("off", Borders::Off), ("on", Borders::On), ("level", Borders::Level)];
@@ -15,6 +16,17 @@ const FILTERS: &[(&str, Filter)] = &[
 
 fn name_of<T: PartialEq>(values: &[(&str, T)], value: T) -> String {
     values.iter().find(|(_, other)| *other == value).map(|(name, _)| (*name).to_owned()).unwrap_or_default()
+}
+
+impl Settings {
+    /// For a capture of a frame that makes pages: a steady one makes none. The frame graph keeps passes in the order of
+    /// their declaration and merges none of them anyway.
+    pub fn for_captures(&mut self) {
+        self.vt.planner.force_continuous_update = true;
+        self.vt.planner.max_continuous_updates_per_frame = 8;
+        self.vt.planner.max_uploads_per_frame = 32;
+        self.render.async_compute = Switch::Off;
+    }
 }
 
 /// Negative budgets are no limit.

@@ -9,6 +9,7 @@ pub use pressure::PressureScene;
 pub use residency::ResidencyScene;
 pub use terrain::TerrainScene;
 
+use glam::Vec3;
 use vasa::Engine;
 use vasa::render::View;
 use vasa::scene::Camera;
@@ -60,17 +61,22 @@ pub trait Scene {
     /// Height of the ground in metres, for cameras flown by hand.
     fn ground(&self, x: f32, z: f32) -> f32;
 
+    /// The page of a virtual texture that the ground shows at a place, and why it is there.
+    fn page_at(&self, _engine: &Engine, _place: Vec3) -> Option<String> {
+        None
+    }
+
     /// A good speed for flying by hand, metres a second.
     fn speed(&self) -> f32;
 
     /// What is seen by a camera at a time in seconds.
     fn view(&self, settings: &Settings, camera: Camera, time: f32) -> View;
 
-    /// Writes files of its own beside picture and numbers, after the last frame.
+    /// Writes files of its own beside picture and numbers, after the last frame, which `camera` saw.
     ///
     /// # Errors
     /// When a file cannot be written.
-    fn conclude(&self, _engine: &Engine, _output: &Output) -> Result<()> {
+    fn conclude(&self, _engine: &Engine, _output: &Output, _camera: &Camera) -> Result<()> {
         Ok(())
     }
 }

@@ -180,7 +180,7 @@ impl Scene for PressureScene {
         self.island.view(settings, camera, time)
     }
 
-    fn conclude(&self, engine: &Engine, output: &Output) -> Result<()> {
+    fn conclude(&self, engine: &Engine, output: &Output, _: &Camera) -> Result<()> {
         let level_max = engine.residency().ladder().level_max();
         let series = Series { same_picture: self.same, level_max, samples: &self.samples };
         let numbers = output.json("pressure.json", &series)?;

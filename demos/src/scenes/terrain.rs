@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use glam::Vec3;
 use vasa::Engine;
 use vasa::render::{Atmosphere, View};
 use vasa::scene::Camera;
@@ -18,7 +19,9 @@ use crate::assets;
 use crate::cli::TerrainArgs;
 use crate::failure::{Failure, Result};
 use crate::knobs::Settings;
+use crate::output::Output;
 use crate::progress::Progress;
+use crate::{vt_console, vt_report};
 
 /// The elevation data that comes with the repository.
 const DEM: &str = "anatolia_srtm3.tif";
@@ -43,7 +46,9 @@ pub struct TerrainScene {
     /// Device memory that may be used, MiB.
     budget: Option<u64>,
     /// Where the report of virtual textures goes.
-    report: Option<PathBuf>,
+    report_folder: Option<PathBuf>,
+    report: Option<Output>,
+    /// Every frame makes pages, for captures.
     captures: bool,
     seed: u32,
     ground: Option<Ground>,
@@ -70,7 +75,8 @@ impl TerrainScene {
             grow: args.grow,
             is_direct: args.direct,
             budget: args.common.budget,
-            report: args.vt_report.clone(),
+            report_folder: args.vt_report.clone(),
+            report: None,
             captures: args.capture_vt,
             seed: args.common.seed,
             ground: None,
@@ -93,6 +99,12 @@ impl Scene for TerrainScene {
         "terrain"
     }
 
+    fn adjust(&self, settings: &mut Settings) {
+        if self.captures {
+            settings.for_captures();
+        }
+    }
+
     fn before_frame(&mut self, engine: &mut Engine, settings: &Settings) {
         if let Some(textures) = engine.textures_mut() {
             textures.set_options(settings.vt);
@@ -106,6 +118,8 @@ impl Scene for TerrainScene {
     }
 
     fn load(&mut self, progress: &Progress) -> Result<()> {
+        let report = self.report_folder.as_deref().map(|folder| Output::open_by(folder, "--vt-report"));
+        self.report = report.transpose()?;
         let path = match &self.file {
             Some(path) => path.clone(),
             None => assets::find(DEM)?,
@@ -171,8 +185,18 @@ impl Scene for TerrainScene {
         self.ground.as_ref().map_or(0.0, |ground| ground.surface.height(x, z, 0.0))
     }
 
+    fn page_at(&self, engine: &Engine, place: Vec3) -> Option<String> {
+        let textures = engine.textures()?;
+        vt_console::page_under(textures, textures.ground()?.surface, [place.x, place.z])
+    }
+
     fn speed(&self) -> f32 {
         self.ground.as_ref().map_or(10.0, |ground| ground.surface.half_extent().min_element() * 0.01)
+    }
+
+    fn conclude(&self, engine: &Engine, _: &Output, camera: &Camera) -> Result<()> {
+        let Some(report) = &self.report else { return Ok(()) };
+        vt_report::write(engine, report, [camera.position.x, camera.position.z])
     }
 
     fn view(&self, settings: &Settings, camera: Camera, time: f32) -> View {

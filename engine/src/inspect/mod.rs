@@ -2,6 +2,7 @@
 
 mod pressure_chart;
 mod stats;
+pub mod virtual_textures;
 
 pub use pressure_chart::{Chart, PressureSample, pressure_chart};
 pub use stats::{DeviceStats, GpuSceneStats, MemoryStats, ObjectStats, PassMilliseconds, PassTimes, Stats};

@@ -191,6 +191,11 @@ impl Atlas {
         self.layers.get(layer)?.storage.as_ref()
     }
 
+    /// Whether no frame used it yet: it has no layout then.
+    pub(super) fn is_new(&self) -> bool {
+        self.is_new.load(Ordering::Relaxed)
+    }
+
     /// Bytes of memory of all layers.
     pub fn bytes(&self) -> u64 {
         self.layers.iter().map(|layer| layer.image.bytes()).sum()

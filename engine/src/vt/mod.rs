@@ -56,8 +56,8 @@ pub use planner::{
 pub use pool::{LayerFormat, PhysicalPage, PoolDesc, PoolId, PoolSize};
 pub use stats::VtStats;
 pub use system::{
-    FrameRecord, GroundTextures, GroundTexturesDesc, RuntimeTextureDesc, SampleSettings, VirtualTextures,
-    VtAtlases, VtError, VtFrame, VtImages, VtResult,
+    FrameRecord, GroundTextures, GroundTexturesDesc, RuntimeTextureDesc, SampleSettings, ViewPart,
+    VirtualTextures, VtAtlases, VtError, VtFrame, VtImages, VtResult,
 };
 
 /// Frames from the one that gave feedback to the one that uses it, where it is waited for.

@@ -29,7 +29,7 @@ pub enum Borders {
 }
 
 /// How virtual textures work. `vt.` knobs set it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Options {
     /// Budgets, residency, history.
     pub planner: Knobs,

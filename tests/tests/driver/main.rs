@@ -46,3 +46,4 @@ mod vt_page_world;
 mod vt_pages;
 mod vt_sampling;
 mod vt_tables;
+mod vt_view;

@@ -120,7 +120,7 @@ impl Scene for ResidencyScene {
         View { camera: Camera { fov_y: settings.field_of_view.to_radians(), ..camera }, atmosphere, time }
     }
 
-    fn conclude(&self, engine: &Engine, output: &Output) -> Result<()> {
+    fn conclude(&self, engine: &Engine, output: &Output, _: &Camera) -> Result<()> {
         if self.dump_pages { pages::write(engine.sparse().checker(), output) } else { Ok(()) }
     }
 }

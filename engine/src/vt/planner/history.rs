@@ -44,14 +44,19 @@ pub struct PageEvent {
 impl std::fmt::Display for PageEvent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { frame, texture, group, page, physical, happening } = self;
-        write!(f, "frame {frame}: {texture} group {group} {page} in {physical} ")?;
-        match happening {
-            Happening::Made(reason) => write!(f, "made: {reason}"),
-            Happening::Redrawn(reason) => write!(f, "drawn again: {reason}"),
-            Happening::Evicted { last_used } => write!(f, "evicted: last used in frame {last_used}"),
-            Happening::Discarded => f.write_str("discarded: edited and not seen"),
-            Happening::Flushed => f.write_str("flushed"),
-            Happening::Lost => f.write_str("lost: its frame was not submitted"),
+        write!(f, "frame {frame}: {texture} group {group} {page} in {physical} {happening}")
+    }
+}
+
+impl std::fmt::Display for Happening {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Made(reason) => write!(f, "made: {reason}"),
+            Self::Redrawn(reason) => write!(f, "drawn again: {reason}"),
+            Self::Evicted { last_used } => write!(f, "evicted: last used in frame {last_used}"),
+            Self::Discarded => f.write_str("discarded: edited and not seen"),
+            Self::Flushed => f.write_str("flushed"),
+            Self::Lost => f.write_str("lost: its frame was not submitted"),
         }
     }
 }

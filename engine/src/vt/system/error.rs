@@ -28,6 +28,22 @@ pub enum VtError {
     /// Virtual textures are not in use.
     #[error("virtual textures are not in use: call `Engine::use_textures` first")]
     Off,
+    /// A picture of a size that cannot be.
+    #[error("a view of {width} x {height} pixels cannot be drawn: give 1 to {most} along each side")]
+    ViewExtent {
+        /// What was asked for.
+        width: u32,
+        /// What was asked for.
+        height: u32,
+        /// The largest side.
+        most: u32,
+    },
+    /// A texture that nothing was drawn for yet.
+    #[error("{texture} cannot be looked at: no frame was drawn since it was made; draw one first")]
+    NotDrawn {
+        /// What was named.
+        texture: crate::vt::TextureId,
+    },
     /// What the driver said.
     #[error(transparent)]
     Vulkan(#[from] crate::vk::Error),

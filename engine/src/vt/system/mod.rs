@@ -9,7 +9,7 @@
 //! ```
 //!
 //! - `textures.rs`: textures and pools come and go. `frame.rs`: a frame. `constants.rs`: what shaders read.
-//! - `totals.rs`: numbers over all frames. `ground.rs`: the textures of a terrain.
+//! - `totals.rs`: numbers over all frames. `ground.rs`: the textures of a terrain. `view.rs`: textures as pictures.
 
 mod constants;
 mod error;
@@ -17,6 +17,7 @@ mod frame;
 mod ground;
 mod textures;
 mod totals;
+mod view;
 
 use std::sync::Arc;
 
@@ -37,6 +38,7 @@ pub use frame::{VtAtlases, VtFrame, VtImages};
 pub use ground::{GroundTextures, GroundTexturesDesc};
 pub use textures::RuntimeTextureDesc;
 pub use totals::FrameRecord;
+pub use view::ViewPart;
 
 /// The virtual textures of an engine.
 #[derive(Debug)]

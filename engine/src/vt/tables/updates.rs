@@ -134,6 +134,11 @@ impl PageTables {
         Some(&self.table_image(space, texture)?.image)
     }
 
+    /// Whether a frame painted the first image of a space's page table; before, it has no layout.
+    pub fn is_painted(&self, space: SpaceId) -> bool {
+        self.table_image(space, 0).is_some_and(|table| !table.is_new)
+    }
+
     /// Takes the updates of the frame in `place` (of those in flight): their quads go into upload memory, which the frame
     /// that had the place before is done with. Replaces what was prepared and not declared.
     ///
