@@ -137,19 +137,16 @@ fn bc_scalar_ends(t: BcRows, steps: i32, indices: BcRows) -> vec2<i32> {
 }
 
 fn bc_scalar_best(t: BcRows, steps: i32, low: i32, high: i32) -> BcScalarFit {
-    var best = bc_scalar_nearest(t, steps, low, high);
-    for (var round = 0; round < 2; round++) {
-        let ends = bc_scalar_ends(t, steps, best.indices);
-        if ends.x >= ends.y {
-            break;
-        }
-        let next = bc_scalar_nearest(t, steps, ends.x, ends.y);
-        if next.error >= best.error {
-            break;
-        }
-        best = next;
+    let start = bc_scalar_nearest(t, steps, low, high);
+    let ends = bc_scalar_ends(t, steps, start.indices);
+    if ends.x >= ends.y {
+        return start;
     }
-    return best;
+    let fitted = bc_scalar_nearest(t, steps, ends.x, ends.y);
+    if fitted.error < start.error {
+        return fitted;
+    }
+    return start;
 }
 
 // Along the line from the smaller end: 0 is the second endpoint, 7 the first.

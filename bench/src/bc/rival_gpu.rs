@@ -6,13 +6,12 @@ use block_compression::{CompressionVariant, GpuBlockCompressor};
 use wgpu::util::{DeviceExt as _, TextureDataOrder};
 
 use super::Rival;
+use super::gpu::{BUSY, TURNS, WARM_UP};
 use super::pictures::{Picture, SIDE};
 use crate::stats;
 
 /// Pages of a batch, as ours: here below each other in one picture, one dispatch.
 const PAGES: u32 = 8;
-/// Runs before the first that counts.
-const WARM_UP: usize = 5;
 
 /// Its speed in each format on the device whose name has `name` in it; nothing where wgpu finds none. By timestamps where
 /// the device has them, by the host's clock from the submission to the end of a wait otherwise.
@@ -58,41 +57,55 @@ async fn measure(picture: &Picture, runs: usize, name: Option<&str>) -> Result<V
         ("BC4", CompressionVariant::BC4),
         ("BC5", CompressionVariant::BC5),
     ];
-    let mut rivals = Vec::new();
-    for (format, variant) in variants {
-        let blocks = device.create_buffer(&wgpu::BufferDescriptor {
-            label: None,
-            size: variant.blocks_byte_size(side, side * PAGES) as u64,
-            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
-            mapped_at_creation: false,
-        });
-        let mut ms = Vec::new();
-        for run in 0..runs + WARM_UP {
-            compressor.add_compression_task(variant, &view, side, side * PAGES, &blocks, None, None);
-            let timer = (!clock.is_empty()).then(|| Timer::new(&device));
-            let mut encoder = device.create_command_encoder(&Default::default());
-            {
-                let timestamp_writes = timer.as_ref().map(Timer::writes);
-                let desc = wgpu::ComputePassDescriptor { label: None, timestamp_writes };
-                compressor.compress(&mut encoder.begin_compute_pass(&desc));
-            }
-            if let Some(timer) = &timer {
-                timer.resolve(&mut encoder);
-            }
+    let has_timestamps = !clock.is_empty();
+    let mut rivals =
+        variants.map(|(format, _)| Rival { format, ms: Vec::new(), megapixels: 0.0, has_timestamps });
+    let turns = if adapter.get_info().device_type == wgpu::DeviceType::Cpu { 1 } else { TURNS };
+    for _ in 0..turns {
+        for ((_, variant), rival) in variants.into_iter().zip(&mut rivals) {
+            let blocks = device.create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: variant.blocks_byte_size(side, side * PAGES) as u64,
+                usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+                mapped_at_creation: false,
+            });
+            // So many dispatches in one pass; milliseconds of the pass.
+            let mut once = |dispatches: usize| -> Result<f64, String> {
+                for _ in 0..dispatches {
+                    compressor.add_compression_task(variant, &view, side, side * PAGES, &blocks, None, None);
+                }
+                let timer = has_timestamps.then(|| Timer::new(&device));
+                let mut encoder = device.create_command_encoder(&Default::default());
+                {
+                    let timestamp_writes = timer.as_ref().map(Timer::writes);
+                    let desc = wgpu::ComputePassDescriptor { label: None, timestamp_writes };
+                    compressor.compress(&mut encoder.begin_compute_pass(&desc));
+                }
+                if let Some(timer) = &timer {
+                    timer.resolve(&mut encoder);
+                }
+                let started = Instant::now();
+                queue.submit([encoder.finish()]);
+                device.poll(wgpu::PollType::wait_indefinitely()).map_err(|error| error.to_string())?;
+                let on_host = started.elapsed().as_secs_f64() * 1e3;
+                let on_gpu =
+                    timer.and_then(|timer| timer.milliseconds(&device, queue.get_timestamp_period()));
+                Ok(on_gpu.unwrap_or(on_host))
+            };
             let started = Instant::now();
-            queue.submit([encoder.finish()]);
-            device.poll(wgpu::PollType::wait_indefinitely()).map_err(|error| error.to_string())?;
-            let on_host = started.elapsed().as_secs_f64() * 1e3;
-            let on_gpu = timer.and_then(|timer| timer.milliseconds(&device, queue.get_timestamp_period()));
-            if run >= WARM_UP {
-                ms.push(on_gpu.unwrap_or(on_host));
+            once(1)?;
+            while started.elapsed() < WARM_UP {
+                once(if turns == 1 { 1 } else { BUSY })?;
             }
+            let ms = (0..runs).map(|_| once(1)).collect::<Result<Vec<_>, _>>()?;
+            rival.ms.extend(stats::median(&ms));
         }
-        let all = f64::from(side * side * PAGES);
-        let megapixels = stats::median(&ms).map_or(0.0, |ms| all / ms / 1e3);
-        rivals.push(Rival { format, ms, megapixels, has_timestamps: !clock.is_empty() });
     }
-    Ok(rivals)
+    for rival in &mut rivals {
+        let best = rival.ms.iter().copied().fold(f64::INFINITY, f64::min);
+        rival.megapixels = f64::from(side * side * PAGES) / best / 1e3;
+    }
+    Ok(rivals.into())
 }
 
 /// Two timestamps around a pass.

@@ -5,9 +5,6 @@
 
 use super::{Block, sum};
 
-/// How often indices and endpoints are made from each other.
-const ROUNDS: u32 = 2;
-
 /// Endpoints, an index a texel (0..=`steps` along the line; 6 is 0 and 7 is 255 where `steps` is 5), and the squared
 /// error times `steps` squared.
 #[derive(Debug, Clone, Copy)]
@@ -40,17 +37,11 @@ pub fn encode(texels: &Block) -> [u32; 2] {
     pack_eight(&eight)
 }
 
+/// From the extremes, and once fitted: a second round gives a tenth of a decibel.
 fn best(texels: &Block, steps: i32, low: i32, high: i32) -> Fit {
-    let mut best = nearest(texels, steps, low, high);
-    for _ in 0..ROUNDS {
-        let Some((first, last)) = fit(texels, steps, &best.indices) else { break };
-        let next = nearest(texels, steps, first, last);
-        if next.error >= best.error {
-            break;
-        }
-        best = next;
-    }
-    best
+    let start = nearest(texels, steps, low, high);
+    let fitted = fit(texels, steps, &start.indices).map(|(first, last)| nearest(texels, steps, first, last));
+    fitted.filter(|fitted| fitted.error < start.error).unwrap_or(start)
 }
 
 /// The nearest value of each texel.
