@@ -103,17 +103,14 @@ impl Scene for TerrainScene {
         if self.captures {
             settings.for_captures();
         }
+        if let Some(mib) = self.budget {
+            settings.vt.pool_mib = settings.vt.pool_mib.min((mib / 16).max(2));
+        }
     }
 
     fn before_frame(&mut self, engine: &mut Engine, settings: &Settings) {
         if let Some(textures) = engine.textures_mut() {
             textures.set_options(settings.vt);
-        }
-    }
-
-    fn adjust(&self, settings: &mut Settings) {
-        if let Some(mib) = self.budget {
-            settings.vt.pool_mib = settings.vt.pool_mib.min((mib / 16).max(2));
         }
     }
 
