@@ -9,8 +9,8 @@ use vasa::vk::{Buffer, ImageRegion, Location};
 use vasa::vt::planner::{Budget, Cause, PageReason};
 use vasa::vt::runtime::pattern::Pattern;
 use vasa::vt::runtime::{
-    ImportedTargets, KindOptions, Look, PageCamera, PageRenderer, PageShape, Paint, Rectangle, Registry,
-    RibbonKnot, RuntimeKind, RuntimeTexture, Shape, TargetFormat, Volume, WriterDesc,
+    ImportedTargets, Kind, KindOptions, Look, PageCamera, PageRenderer, PageShape, Paint, Rectangle,
+    Registry, RibbonKnot, RuntimeTexture, Shape, TargetFormat, Volume, WriterDesc,
 };
 use vasa::vt::{Grid, PageAddress, PageWork, PhysicalPage, PoolId, TextureId};
 
@@ -182,27 +182,27 @@ impl Pages {
 /// `shaders/lib/virtual_texture_kinds.wgsl`.
 pub fn pattern_targets(
     texture: &RuntimeTexture,
-    (kind, options): (RuntimeKind, KindOptions),
+    (kind, options): (Kind, KindOptions),
     at: Vec2,
 ) -> Vec<[f32; 3]> {
     let p = Pattern::at(at);
     let colour = p.base_colour.map(f32::sqrt);
     let normal = [p.normal.x, p.normal.z, p.normal.y].map(|n| n * 0.5 + 0.5);
-    let metres = if kind == RuntimeKind::Displacement { p.displacement } else { p.height };
+    let metres = if kind == Kind::Displacement { p.displacement } else { p.height };
     let [low, high] = texture.height_range(kind);
     match kind {
-        RuntimeKind::BaseColor => vec![colour],
-        RuntimeKind::Mask4 => vec![[p.mask[0], p.mask[1], 0.0], [p.mask[2], p.mask[3], 0.0]],
-        RuntimeKind::WorldHeight | RuntimeKind::Displacement => {
+        Kind::BaseColor => vec![colour],
+        Kind::Mask4 => vec![[p.mask[0], p.mask[1], 0.0], [p.mask[2], p.mask[3], 0.0]],
+        Kind::WorldHeight | Kind::Displacement => {
             vec![[((metres - low) / (high - low)).clamp(0.0, 1.0), 0.0, 0.0]]
         }
-        RuntimeKind::BaseColorNormalRoughness if options.is_low_quality => {
+        Kind::BaseColorNormalRoughness if options.is_low_quality => {
             vec![colour, [normal[0], normal[1], p.roughness]]
         }
         // The mask's channel is written only where the kind stores it.
         _ => {
-            let has_mask = kind == RuntimeKind::BaseColorNormalSpecularMaskYCoCg;
-            let has_specular = kind != RuntimeKind::BaseColorNormalRoughness;
+            let has_mask = kind == Kind::BaseColorNormalSpecularMaskYCoCg;
+            let has_specular = kind != Kind::BaseColorNormalRoughness;
             let mask = if has_mask { p.mask[0] } else { f32::NAN };
             let specular = if has_specular { p.specular } else { f32::NAN };
             vec![colour, [normal[0], normal[1], mask], [specular, p.roughness, normal[2]]]
@@ -216,13 +216,13 @@ pub fn camera(texture: &RuntimeTexture, page: PageAddress) -> PageCamera {
 }
 
 /// A kind that stores everything that is seen.
-pub const MASK_KIND: RuntimeKind = RuntimeKind::BaseColorNormalSpecularMaskYCoCg;
+pub const MASK_KIND: Kind = Kind::BaseColorNormalSpecularMaskYCoCg;
 
 /// 16 x 8 pages of 64 texels, 4 m a texel, somewhere off the origin.
 ///
 /// # Panics
 /// Never, unless the numbers here are changed.
-pub fn texture(kind: RuntimeKind) -> RuntimeTexture {
+pub fn texture(kind: Kind) -> RuntimeTexture {
     let volume = Volume::new([-1500.0, -700.0], [4096.0, 2048.0], [-10.0, 90.0]).unwrap();
     let shape = PageShape::new(Grid::new([16, 8], 0).unwrap(), 64, 4).unwrap();
     RuntimeTexture { displacements: [-1.0, 3.0], ..RuntimeTexture::new("ground", volume, shape, kind) }

@@ -8,7 +8,7 @@ use vasa::graph::{Access, FrameGraph, GraphOptions, ImageHandle, ImportState, Qu
 use vasa::sparse::{SparseKnobs, SparseMemory};
 use vasa::vk::timeline::PresentSync;
 use vasa::vk::{Buffer, Device, Image, ImageDesc, ImageRegion, Location};
-use vasa::vt::compress::{BATCH_PAGES, Batch, Compressor, PageKind, PageTexels, Storage};
+use vasa::vt::compress::{BATCH_PAGES, Batch, Compressor, Kind, PageTexels, Storage};
 use vasa::vt::{Atlas, PhysicalPage, PoolDesc, PoolId, PoolSize};
 
 use super::Speed;
@@ -41,7 +41,7 @@ impl Gpu {
     /// # Errors
     /// When the driver refuses.
     pub(crate) fn new(device: &Arc<Device>) -> Result<Self, Error> {
-        let kinds = PageKind::ALL.map(|kind| (kind, Storage::Blocks));
+        let kinds = Kind::ALL.map(|kind| (kind, Storage::Blocks));
         let sparse = SparseMemory::new(device, SparseKnobs::default());
         let compressor = Compressor::new(device, &kinds)?;
         let decoder = PageTexels::new(device)?;
@@ -54,11 +54,11 @@ impl Gpu {
     /// When the device is lost or has no memory.
     pub(crate) fn compress(&mut self, picture: &Picture, format: Format) -> Result<Compressed, Error> {
         let (kind, layer) = match format {
-            Format::Bc1 => (PageKind::BaseColor, 0),
-            Format::Bc3 => (PageKind::Mask4, 0),
-            Format::Bc4 => (PageKind::Displacement, 0),
-            Format::Bc5 => (PageKind::BaseColorNormalSpecularYCoCg, 1),
-            Format::Ycocg => (PageKind::BaseColorNormalSpecularYCoCg, 0),
+            Format::Bc1 => (Kind::BaseColor, 0),
+            Format::Bc3 => (Kind::Mask4, 0),
+            Format::Bc4 => (Kind::Displacement, 0),
+            Format::Bc5 => (Kind::BaseColorNormalSpecularYCoCg, 1),
+            Format::Ycocg => (Kind::BaseColorNormalSpecularYCoCg, 0),
         };
         let mut work = Work::new(self, kind, 1, &targets(picture, format))?;
         work.frame(self, Some(layer), 1)?;
@@ -81,9 +81,9 @@ impl Gpu {
         let ground = &pictures[0];
         let normals = pictures.iter().find(|p| p.content == Content::Normals).unwrap_or(ground);
         let mut works = Vec::new();
-        for kind in PageKind::ALL.into_iter().filter(|kind| !kind.blocks().is_empty()) {
+        for kind in Kind::ALL.into_iter().filter(|kind| !kind.blocks().is_empty()) {
             let drawn = match kind {
-                PageKind::Displacement => vec![heights(ground)],
+                Kind::Displacement => vec![heights(ground)],
                 _ => vec![bytes(ground), bytes(normals), bytes(ground)],
             };
             works.push((kind, Work::new(self, kind, BATCH_PAGES, &drawn)?, Vec::new()));
@@ -103,7 +103,7 @@ impl Gpu {
                 medians.extend(stats::median(&ms));
             }
         }
-        let speed = |(kind, _, ms): (PageKind, Work, Vec<f64>)| {
+        let speed = |(kind, _, ms): (Kind, Work, Vec<f64>)| {
             let layers = kind.blocks().len() as u32;
             let texels = (SIDE * SIDE * BATCH_PAGES) as f64 * f64::from(layers);
             let best = ms.iter().copied().fold(f64::INFINITY, f64::min);
@@ -145,7 +145,7 @@ struct Work {
 }
 
 impl Work {
-    fn new(gpu: &Gpu, kind: PageKind, pages: usize, drawn: &[Vec<u8>]) -> Result<Self, Error> {
+    fn new(gpu: &Gpu, kind: Kind, pages: usize, drawn: &[Vec<u8>]) -> Result<Self, Error> {
         let device = &gpu.device;
         let mut desc = PoolDesc::new("Bench", SIDE as u32 - 8, 4, kind.blocks());
         desc.budget_bytes = desc.page_bytes() * 16;
@@ -159,7 +159,7 @@ impl Work {
         let mut targets = Vec::new();
         for content in drawn.iter().take(kind.targets(Storage::Blocks)) {
             let format = match kind {
-                PageKind::Displacement => ImageFormat::R16_UNORM,
+                Kind::Displacement => ImageFormat::R16_UNORM,
                 _ => ImageFormat::R8G8B8A8_UNORM,
             };
             let usage = ImageUsageFlags::SAMPLED | ImageUsageFlags::TRANSFER_DST;

@@ -29,6 +29,7 @@ pub mod compress;
 pub mod feedback;
 pub mod feedback_twin;
 pub mod grid;
+mod kind;
 mod map;
 mod options;
 pub mod page_table;
@@ -47,6 +48,7 @@ pub use address::PageAddress;
 pub use atlas::{Atlas, AtlasError, AtlasHandles};
 pub use feedback::Feedback;
 pub use grid::{Grid, Region};
+pub use kind::Kind;
 pub use options::{Borders, Filter, Options};
 pub use page_table::{Entry, EntryFormat, TableImage, TableQuad, TableUpdate};
 pub use planner::{

@@ -8,9 +8,7 @@ use vasa::graph::{Access, Frame, FrameGraph, GraphOptions, ImportState, Queue};
 use vasa::sparse::{SparseKnobs, SparseMemory};
 use vasa::vk::timeline::PresentSync;
 use vasa::vk::{Buffer, Device, Image, ImageDesc, ImageRegion, Location};
-use vasa::vt::compress::{
-    BATCH_PAGES, Batch, CompressError, Compressor, PageKind, PageTexels, Storage, twin,
-};
+use vasa::vt::compress::{BATCH_PAGES, Batch, CompressError, Compressor, Kind, PageTexels, Storage, twin};
 use vasa::vt::{Atlas, LayerFormat, PhysicalPage, PoolDesc, PoolId, PoolSize};
 use vasa_tests::growable::waits;
 use vasa_tests::random::Random;
@@ -184,8 +182,8 @@ impl Bench {
     fn targets(&self, batch: &Batch) -> Vec<(Image, Buffer)> {
         let tile = self.atlas.tile();
         let storage = batch.kind.storage(&self.formats).unwrap();
-        let is_height = matches!(batch.kind, PageKind::WorldHeight | PageKind::Displacement);
-        (0..batch.kind.targets(storage))
+        let is_height = matches!(batch.kind, Kind::WorldHeight | Kind::Displacement);
+        (0..batch.kind.targets_read(storage))
             .map(|target| {
                 let (format, bytes) = match (is_height, storage, target) {
                     (true, ..) => (Format::R16_UNORM, 2),
@@ -246,12 +244,12 @@ impl Bench {
     }
 
     /// A page's bytes in each layer, as the twin says.
-    fn page(&self, kind: PageKind, page: PhysicalPage) -> Vec<Vec<u8>> {
+    fn page(&self, kind: Kind, page: PhysicalPage) -> Vec<Vec<u8>> {
         let tile = self.atlas.tile();
         let storage = kind.storage(&self.formats).unwrap();
         let targets: Vec<Vec<[u8; 4]>> = (0..3)
             .map(|target| match kind {
-                PageKind::Displacement => {
+                Kind::Displacement => {
                     let heights = heights(seed(page, target), tile);
                     heights.into_iter().map(|h| [in_eight_bits(h), 0, 0, 255]).collect()
                 }
@@ -324,7 +322,7 @@ fn pages(numbers: &[u16]) -> Vec<PhysicalPage> {
 #[test]
 fn every_kind_lands_in_the_atlas_as_the_twin_says_both_ways() {
     on_device(|h| {
-        for kind in PageKind::ALL.into_iter().filter(|kind| !kind.blocks().is_empty()) {
+        for kind in Kind::ALL.into_iter().filter(|kind| !kind.blocks().is_empty()) {
             let numbers = [3, 15, 1, 6, 9];
             let batch = Batch { kind, pages: pages(&numbers) };
             for (made_direct, direct) in [(true, true), (true, false), (false, true)] {
@@ -341,7 +339,7 @@ fn every_kind_lands_in_the_atlas_as_the_twin_says_both_ways() {
 #[test]
 fn batches_of_one_to_eight_pages_and_several_a_frame() {
     on_device(|h| {
-        let kind = PageKind::BaseColorNormalRoughness;
+        let kind = Kind::BaseColorNormalRoughness;
         for direct in [true, false] {
             let mut bench = Bench::new(&h.device, kind.blocks(), (TILE, 6), true);
             for count in 1..=BATCH_PAGES as u16 {
@@ -363,7 +361,7 @@ fn batches_of_one_to_eight_pages_and_several_a_frame() {
 #[test]
 fn pages_of_264_texels_in_an_atlas_of_many_chunks() {
     on_device(|h| {
-        let kind = PageKind::BaseColorNormalSpecularMaskYCoCg;
+        let kind = Kind::BaseColorNormalSpecularMaskYCoCg;
         let mut bench = Bench::new(&h.device, kind.blocks(), (264, 5), true);
         assert!(bench.atlas.bytes() > 4 * MIB);
         let batch = Batch { kind, pages: pages(&[24, 7]) };
@@ -375,7 +373,7 @@ fn pages_of_264_texels_in_an_atlas_of_many_chunks() {
 #[test]
 fn the_sampler_sees_what_the_decoder_says() {
     on_device(|h| {
-        for kind in PageKind::ALL.into_iter().filter(|kind| !kind.blocks().is_empty()) {
+        for kind in Kind::ALL.into_iter().filter(|kind| !kind.blocks().is_empty()) {
             let mut bench = Bench::new(&h.device, kind.blocks(), (TILE, 4), true);
             let batch = Batch { kind, pages: pages(&[5, 10, 11, 12, 14]) };
             let (bytes, seen) = bench.compress(std::slice::from_ref(&batch), true);
@@ -407,9 +405,9 @@ fn the_sampler_sees_what_the_decoder_says() {
 fn what_is_stored_as_it_is_drawn_is_copied() {
     on_device(|h| {
         use LayerFormat::{R16, Rgb565, Rgba5551};
-        let low = PageKind::BaseColorNormalRoughness;
-        let cases: [(PageKind, &[LayerFormat]); 3] =
-            [(PageKind::WorldHeight, &[R16]), (PageKind::Displacement, &[R16]), (low, &[Rgb565, Rgba5551])];
+        let low = Kind::BaseColorNormalRoughness;
+        let cases: [(Kind, &[LayerFormat]); 3] =
+            [(Kind::WorldHeight, &[R16]), (Kind::Displacement, &[R16]), (low, &[Rgb565, Rgba5551])];
         for (kind, layers) in cases {
             let mut bench = Bench::new(&h.device, layers, (TILE, 4), true);
             assert!(!bench.atlas.is_direct());
@@ -430,7 +428,7 @@ fn without_bc_pages_are_packed_into_texels_both_ways() {
         let error = Atlas::new(&sparse, &desc, &PoolSize::of(&desc).unwrap(), true).unwrap_err().to_string();
         assert!(error.contains("layer 1 is Bc5") && error.contains("`Rgba8`"), "{error}");
         drop(sparse);
-        for kind in PageKind::ALL {
+        for kind in Kind::ALL {
             let formats = vec![LayerFormat::Rgba8; kind.blocks().len()];
             if kind.storage(&formats) != Some(Storage::Texels) {
                 continue;
@@ -451,7 +449,7 @@ fn without_bc_pages_are_packed_into_texels_both_ways() {
 #[test]
 fn what_cannot_be_compressed_is_refused_with_a_reason() {
     on_device(|h| {
-        let kind = PageKind::BaseColor;
+        let kind = Kind::BaseColor;
         let mut bench = Bench::new(&h.device, kind.blocks(), (TILE, 4), true);
         let compressor = Compressor::new(&h.device, &[(kind, Storage::Blocks)]).unwrap();
         let mut frame = bench.graph.begin();
@@ -464,7 +462,7 @@ fn what_cannot_be_compressed_is_refused_with_a_reason() {
             compressor.declare(&mut frame, &batch, [None; 3], atlas, true).unwrap_err()
         };
         let said = [
-            refused(PageKind::Mask4, &[1]),
+            refused(Kind::Mask4, &[1]),
             refused(kind, &[]),
             refused(kind, &[1, 2, 1]),
             refused(kind, &[1, 2, 3, 4, 5, 6, 7, 8, 9]),
@@ -489,7 +487,7 @@ fn what_cannot_be_compressed_is_refused_with_a_reason() {
 #[test]
 fn a_new_atlas_takes_pages_and_keeps_them_from_one_graph_to_the_next() {
     on_device(|h| {
-        let kind = PageKind::Mask4;
+        let kind = Kind::Mask4;
         let mut bench = Bench::new(&h.device, kind.blocks(), (TILE, 4), true);
         bench.fills = false;
         let batch = Batch { kind, pages: pages(&[6]) };

@@ -6,15 +6,15 @@ use vasa::graph::{Access, Frame, FrameGraph, GraphOptions, ImageHandle, Queue};
 use vasa::sparse::{SparseKnobs, SparseMemory};
 use vasa::vk::timeline::PresentSync;
 use vasa::vk::{Buffer, ImageRegion, Location};
-use vasa::vt::compress::{Compressor, PageKind, Storage, twin};
-use vasa::vt::runtime::{ImportedTargets, KindOptions, PageRenderer, RuntimeKind};
+use vasa::vt::compress::{Compressor, Kind, Storage, twin};
+use vasa::vt::runtime::{ImportedTargets, KindOptions, PageRenderer};
 use vasa::vt::{Atlas, PoolDesc, PoolSize};
 use vasa_tests::growable::waits;
 use vasa_tests::pages::{DrawnPage, Pages, busy, page, texture, work};
 use vasa_tests::{MIB, on_device, scenes};
 
 /// What the atlas should hold of a page, a layer each.
-fn stored(kind: PageKind, storage: Storage, drawn: &DrawnPage) -> Vec<Vec<u8>> {
+fn stored(kind: Kind, storage: Storage, drawn: &DrawnPage) -> Vec<Vec<u8>> {
     let as_drawn: Vec<Vec<u8>> = drawn.targets.iter().map(|(_, bytes)| bytes.clone()).collect();
     if storage == Storage::AsDrawn {
         return as_drawn;
@@ -46,11 +46,10 @@ fn drawn_pages_arrive_in_the_atlas() {
     on_device(|h| {
         let engine = scenes::engine(&h.device, 2);
         let low = KindOptions { is_low_quality: true, ..KindOptions::default() };
-        let colours = RuntimeKind::BaseColorNormalRoughness;
-        let kinds = RuntimeKind::ALL.map(|kind| (kind, KindOptions::default()));
+        let colours = Kind::BaseColorNormalRoughness;
+        let kinds = Kind::ALL.map(|kind| (kind, KindOptions::default()));
         // In 16 bits the twin, which has 8, cannot follow.
-        let kinds =
-            kinds.into_iter().filter(|(kind, _)| *kind != RuntimeKind::Displacement).chain([(colours, low)]);
+        let kinds = kinds.into_iter().filter(|(kind, _)| *kind != Kind::Displacement).chain([(colours, low)]);
         for (kind, options) in kinds {
             let mut texture = texture(kind);
             texture.groups = vec![(kind, options)];
@@ -71,7 +70,7 @@ fn drawn_pages_arrive_in_the_atlas() {
             let before = Buffer::committed(&h.device, "Before", most, usage, Location::Upload).unwrap();
             before.write_mapped(0, &vec![0xa5; most as usize]).unwrap();
             h.device.wait(&waits(sparse.flush(None).unwrap())).unwrap();
-            let storage = PageKind::from(kind).storage(&layers).unwrap();
+            let storage = Kind::from(kind).storage(&layers).unwrap();
             let compressor = Compressor::new(&h.device, &[(kind.into(), storage)]).unwrap();
             let bytes: u64 = (0..layers.len()).map(|layer| atlas.page_bytes(layer)).sum();
             let usage = BufferUsageFlags::TRANSFER_DST;

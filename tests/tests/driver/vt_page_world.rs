@@ -8,8 +8,7 @@ use vasa::memory::staging::upload_images;
 use vasa::vk::{Image, ImageDesc};
 use vasa::vt::Grid;
 use vasa::vt::runtime::{
-    Look, PageShape, Paint, Rectangle, Registry, RuntimeKind, RuntimeTexture, Shape, StampImage, Volume,
-    WriterDesc,
+    Kind, Look, PageShape, Paint, Rectangle, Registry, RuntimeTexture, Shape, StampImage, Volume, WriterDesc,
 };
 use vasa_tests::on_device;
 use vasa_tests::pages::{
@@ -27,7 +26,7 @@ fn an_image_is_stamped_once_over_its_decal() {
         // Red, half a green, blue, nothing.
         let texels: [[u8; 4]; 4] = [[255, 0, 0, 255], [0, 255, 0, 128], [0, 0, 255, 255], [255, 255, 255, 0]];
         upload_images(&h.device, &[(&image, vec![texels.as_flattened()])]).unwrap();
-        let texture = texture(RuntimeKind::BaseColor);
+        let texture = texture(Kind::BaseColor);
         let at = page(0, 2, 2);
         let middle = camera(&texture, at).centre(36, 36) - Vec2::splat(2.0);
         let mut registry = Registry::new();
@@ -60,7 +59,7 @@ fn meshes_are_drawn_from_above_with_the_upper_surface() {
         let blue = scene.add_mesh(&cube(), [0.01, 0.04, 0.81], 0.75).unwrap();
         draw(&mut engine, vasa::scene::Camera::looking_at(Vec3::new(0.0, 5.0, 50.0), Vec3::ZERO));
         engine.wait_idle().unwrap();
-        for kind in [MASK_KIND, RuntimeKind::WorldHeight] {
+        for kind in [MASK_KIND, Kind::WorldHeight] {
             let texture = texture(kind);
             let at = page(0, 2, 2);
             let view = camera(&texture, at);
@@ -95,7 +94,7 @@ fn meshes_are_drawn_from_above_with_the_upper_surface() {
                 let close = |channel: usize, value: f32| (texel[channel] - value).abs() < 1.01 / 255.0;
                 match (expected(i, j), kind) {
                     (None, _) => assert_eq!(drawn.bytes(0, i, j), plain.bytes(0, i, j), "({i}, {j})"),
-                    (Some(is_upper), RuntimeKind::WorldHeight) => {
+                    (Some(is_upper), Kind::WorldHeight) => {
                         let height = if is_upper { 70.0 } else { 40.0 };
                         assert!(
                             (texel[0] - texture.volume.height_share(height)).abs() < 1e-4,
@@ -137,7 +136,7 @@ fn meshes_are_drawn_from_above_with_the_upper_surface() {
 }
 
 /// A share of the hills around their middle as a texture of 12 x 12 pages of 64 texels, and all of them to draw.
-fn hill_texture(kind: RuntimeKind, share: f32) -> (RuntimeTexture, Rectangle) {
+fn hill_texture(kind: Kind, share: f32) -> (RuntimeTexture, Rectangle) {
     let surface = hills();
     let half = surface.half_extent();
     let (low, high) = surface.height_bounds(-half.x, -half.y, half.x, half.y);
@@ -154,7 +153,7 @@ fn the_height_of_the_terrain_is_that_of_its_surface() {
         let surface = hills();
         let mut engine = scenes::engine(&h.device, 2);
         add_hills(&mut engine, &surface);
-        let (texture, ground) = hill_texture(RuntimeKind::WorldHeight, 1.0);
+        let (texture, ground) = hill_texture(Kind::WorldHeight, 1.0);
         let mut registry = Registry::new();
         registry.set_texture(texture_id(), texture.clone());
         registry.add(WriterDesc::new("terrain", Shape::Terrain(ground))).unwrap();
@@ -187,7 +186,7 @@ fn pages_of_the_terrain_hold_its_material() {
         let surface = hills();
         let mut engine = scenes::engine(&h.device, 2);
         add_hills(&mut engine, &surface);
-        for kind in [MASK_KIND, RuntimeKind::BaseColorNormalRoughness, RuntimeKind::Displacement] {
+        for kind in [MASK_KIND, Kind::BaseColorNormalRoughness, Kind::Displacement] {
             let (texture, ground) = hill_texture(kind, 0.05);
             let mut registry = Registry::new();
             registry.set_texture(texture_id(), texture.clone());

@@ -2,9 +2,7 @@
 //! holds what the neighbour holds.
 
 use glam::Vec2;
-use vasa::vt::runtime::{
-    Attributes, KindOptions, Look, Registry, RibbonKnot, RuntimeKind, Shape, WriterDesc,
-};
+use vasa::vt::runtime::{Attributes, Kind, KindOptions, Look, Registry, RibbonKnot, Shape, WriterDesc};
 use vasa_tests::on_device;
 use vasa_tests::pages::{
     MASK_KIND, Pages, busy, camera, coloured, decal, one, page, pattern_targets, patterned, seam, step,
@@ -17,8 +15,8 @@ fn pattern_pages_are_those_of_the_cpu_at_every_level_and_of_every_kind() {
     on_device(|h| {
         let engine = scenes::engine(&h.device, 2);
         let low = KindOptions { is_low_quality: true, ..KindOptions::default() };
-        let kinds = RuntimeKind::ALL.map(|kind| (kind, KindOptions::default()));
-        for (kind, options) in kinds.into_iter().chain([(RuntimeKind::BaseColorNormalRoughness, low)]) {
+        let kinds = Kind::ALL.map(|kind| (kind, KindOptions::default()));
+        for (kind, options) in kinds.into_iter().chain([(Kind::BaseColorNormalRoughness, low)]) {
             for angle in [0.0, 0.7] {
                 let mut texture = texture(kind);
                 texture.volume = texture.volume.turned(angle);
@@ -78,7 +76,7 @@ fn pattern_pages_are_those_of_the_cpu_at_every_level_and_of_every_kind() {
 fn borders_hold_what_the_neighbours_hold_to_the_last_bit() {
     on_device(|h| {
         let engine = scenes::engine(&h.device, 2);
-        for (angle, kind) in [(0.0, MASK_KIND), (0.7, MASK_KIND), (0.0, RuntimeKind::WorldHeight)] {
+        for (angle, kind) in [(0.0, MASK_KIND), (0.7, MASK_KIND), (0.0, Kind::WorldHeight)] {
             let mut texture = texture(kind);
             texture.volume = texture.volume.turned(angle);
             let registry = busy(&texture);
@@ -154,7 +152,7 @@ fn each_attribute_is_written_alone() {
 fn translucent_stamps_are_laid_over_each_other_in_their_order() {
     on_device(|h| {
         let engine = scenes::engine(&h.device, 2);
-        let texture = texture(RuntimeKind::BaseColor);
+        let texture = texture(Kind::BaseColor);
         let at = page(0, 2, 2);
         let middle = camera(&texture, at).centre(36, 36);
         let mut registry = Registry::new();
@@ -197,7 +195,7 @@ fn translucent_stamps_are_laid_over_each_other_in_their_order() {
 fn pieces_of_a_ribbon_meet_without_gap_and_without_overlap() {
     on_device(|h| {
         let engine = scenes::engine(&h.device, 2);
-        let texture = texture(RuntimeKind::BaseColor);
+        let texture = texture(Kind::BaseColor);
         let at = page(0, 2, 2);
         let camera = camera(&texture, at);
         let knot = |i: u32, j: u32| RibbonKnot { place: camera.centre(i, j), half_width: 22.0 };
@@ -233,7 +231,7 @@ fn pieces_of_a_ribbon_meet_without_gap_and_without_overlap() {
 fn writers_keep_to_their_levels_and_sizes() {
     on_device(|h| {
         let engine = scenes::engine(&h.device, 2);
-        let texture = texture(RuntimeKind::BaseColor);
+        let texture = texture(Kind::BaseColor);
         let middle = camera(&texture, page(0, 2, 2)).centre(36, 36);
         let white = |half| decal("stamp", middle, Vec2::splat(half), 0.0, coloured([1.0; 3]));
         let is_drawn = |desc: WriterDesc, level: u8| {

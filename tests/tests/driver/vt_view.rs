@@ -3,7 +3,7 @@
 use glam::Vec2;
 use vasa::inspect::virtual_textures::AtlasPicture;
 use vasa::vt::runtime::pattern::Pattern;
-use vasa::vt::runtime::{Rectangle, RuntimeKind, Shape, Volume, WriterDesc};
+use vasa::vt::runtime::{Kind, Rectangle, Shape, Volume, WriterDesc};
 use vasa::vt::{Options, PageAddress, Region, RuntimeTextureDesc, TextureId, ViewPart, VtError};
 use vasa::{Engine, Error};
 use vasa_tests::scenes::{self, draw};
@@ -20,7 +20,7 @@ fn patterned(h: &Harness) -> (Engine, TextureId, Volume) {
         tile: TILE,
         is_compressed: false,
         locked_from: Some(0),
-        ..RuntimeTextureDesc::new("Pattern", volume, RuntimeKind::BaseColor, 8)
+        ..RuntimeTextureDesc::new("Pattern", volume, Kind::BaseColor, 8)
     };
     let id = engine.create_texture(&desc).unwrap();
     let half = Vec2::new(500.0, 300.0);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ash::vk::{Format, ImageLayout};
 
-use super::{PageKind, Storage};
+use super::{Kind, Storage};
 use crate::graph::{Access, Frame, ImageHandle, ImageInfo, Queue, ShaderStages};
 use crate::vk::layout::gpu_struct;
 use crate::vk::{ComputePipeline, Device, Image, ImageRegion, ImageView, PassBindings, shader};
@@ -40,7 +40,7 @@ gpu_struct! {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
     /// What they store.
-    pub kind: PageKind,
+    pub kind: Kind,
     /// Where they go, all in one atlas; [`BATCH_PAGES`] at most.
     pub pages: Vec<PhysicalPage>,
 }
@@ -54,7 +54,7 @@ pub enum CompressError {
     )]
     Layers {
         /// What was to be stored.
-        kind: PageKind,
+        kind: Kind,
         /// The pool.
         atlas: String,
         /// Its layers.
@@ -68,7 +68,7 @@ pub enum CompressError {
     )]
     NotPrepared {
         /// What was to be stored.
-        kind: PageKind,
+        kind: Kind,
         /// And how.
         storage: Storage,
     },
@@ -82,7 +82,7 @@ pub enum CompressError {
     #[error("pages of {kind} are made from {needs} targets, and target {target} was not given")]
     Target {
         /// What was to be stored.
-        kind: PageKind,
+        kind: Kind,
         /// Targets it needs.
         needs: usize,
         /// Which is missing.
@@ -97,7 +97,7 @@ pub enum CompressError {
 #[derive(Debug)]
 pub struct Compressor {
     device: Arc<Device>,
-    pipelines: BTreeMap<(PageKind, Storage), ComputePipeline>,
+    pipelines: BTreeMap<(Kind, Storage), ComputePipeline>,
 }
 
 /// One output of the shader.
@@ -111,7 +111,7 @@ impl Compressor {
     ///
     /// # Errors
     /// What the driver said.
-    pub fn new(device: &Arc<Device>, uses: &[(PageKind, Storage)]) -> crate::vk::Result<Self> {
+    pub fn new(device: &Arc<Device>, uses: &[(Kind, Storage)]) -> crate::vk::Result<Self> {
         let mut this = Self { device: device.clone(), pipelines: BTreeMap::new() };
         uses.iter().try_for_each(|(kind, storage)| this.prepare(*kind, *storage))?;
         Ok(this)
@@ -121,7 +121,7 @@ impl Compressor {
     ///
     /// # Errors
     /// What the driver said.
-    pub fn prepare(&mut self, kind: PageKind, storage: Storage) -> crate::vk::Result<()> {
+    pub fn prepare(&mut self, kind: Kind, storage: Storage) -> crate::vk::Result<()> {
         if let (Some(entry), false) =
             (kind.entry_point(storage), self.pipelines.contains_key(&(kind, storage)))
         {
@@ -153,7 +153,7 @@ impl Compressor {
             wants: kind.blocks().to_vec(),
         })?;
         let regions = regions(batch, atlas)?;
-        let needs = kind.targets(storage);
+        let needs = kind.targets_read(storage);
         let mut read = Vec::with_capacity(needs);
         for (target, handle) in targets.iter().enumerate().take(needs) {
             read.push(handle.ok_or(CompressError::Target { kind, needs, target })?);

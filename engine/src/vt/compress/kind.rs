@@ -1,30 +1,6 @@
 //! What pages store, as far as compression needs it: layers of a kind, and how each is made.
 
-use std::fmt;
-
-use crate::vt::LayerFormat;
-
-/// What a page stores. The numbers are those of `VT_KIND_...` in `shaders/lib/virtual_texture_kinds.wgsl`, which tells
-/// what is in which channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-pub enum PageKind {
-    /// Base colour.
-    BaseColor,
-    /// Base colour, normal, roughness.
-    BaseColorNormalRoughness,
-    /// Base colour, normal, roughness, specular.
-    BaseColorNormalSpecular,
-    /// The same with luma and chroma apart, and the normal's two channels of their own.
-    BaseColorNormalSpecularYCoCg,
-    /// The same and a mask.
-    BaseColorNormalSpecularMaskYCoCg,
-    /// Four masks.
-    Mask4,
-    /// Height of the world: 16 bits, never compressed.
-    WorldHeight,
-    /// Displacement.
-    Displacement,
-}
+use crate::vt::{Kind, LayerFormat};
 
 /// How the texels of targets become those of layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -37,24 +13,7 @@ pub enum Storage {
     AsDrawn,
 }
 
-impl PageKind {
-    /// All, in the order of their numbers.
-    pub const ALL: [Self; 8] = [
-        Self::BaseColor,
-        Self::BaseColorNormalRoughness,
-        Self::BaseColorNormalSpecular,
-        Self::BaseColorNormalSpecularYCoCg,
-        Self::BaseColorNormalSpecularMaskYCoCg,
-        Self::Mask4,
-        Self::WorldHeight,
-        Self::Displacement,
-    ];
-
-    /// Its number in shaders.
-    pub fn number(self) -> u32 {
-        self as u32
-    }
-
+impl Kind {
     /// Layers of its blocks; `WorldHeight` has none.
     pub fn blocks(self) -> &'static [LayerFormat] {
         use LayerFormat::{Bc1, Bc3, Bc4, Bc5};
@@ -86,7 +45,7 @@ impl PageKind {
     }
 
     /// Targets that are read to make its layers.
-    pub fn targets(self, storage: Storage) -> usize {
+    pub fn targets_read(self, storage: Storage) -> usize {
         match self {
             Self::BaseColor | Self::WorldHeight | Self::Displacement => 1,
             Self::Mask4 => 2,
@@ -120,11 +79,5 @@ impl PageKind {
             Storage::Texels => Some(names.1),
             Storage::AsDrawn => None,
         }
-    }
-}
-
-impl fmt::Display for PageKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:?}")
     }
 }

@@ -7,13 +7,14 @@
 //! heights, low quality: --VirtualTextureCopy--> atlas
 //! ```
 //!
-//! [`PageKind`] says what is packed into which layer. The twin does the same on the CPU, for tests.
+//! [`Kind`] says what is packed into which layer. The twin does the same on the CPU, for tests.
 
 mod compressor;
 mod kind;
 mod texels;
 pub mod twin;
 
+pub use crate::vt::Kind;
 pub use compressor::{BATCH_PAGES, Batch, CompressError, CompressPush, Compressor};
-pub use kind::{PageKind, Storage};
+pub use kind::Storage;
 pub use texels::{PageTexels, PageTexelsPush};

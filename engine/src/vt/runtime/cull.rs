@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use super::kind::{Attributes, RuntimeKind};
+use super::kind::Attributes;
 use super::registry::{Registry, Writer, WriterId};
 use super::volume::PageCamera;
+use crate::vt::Kind;
 use crate::vt::TextureId;
 
 /// What becomes of a writer on a page.
@@ -41,7 +42,7 @@ impl fmt::Display for Verdict {
 }
 
 /// What becomes of one writer on a page of a texture.
-pub fn verdict(writer: &Writer, texture: TextureId, kind: RuntimeKind, camera: &PageCamera) -> Verdict {
+pub fn verdict(writer: &Writer, texture: TextureId, kind: Kind, camera: &PageCamera) -> Verdict {
     let desc = &writer.desc;
     let attributes = desc.attributes.and(kind.attributes());
     let texels = writer.footprint.extent() / camera.texel_size();
@@ -60,7 +61,7 @@ pub fn verdict(writer: &Writer, texture: TextureId, kind: RuntimeKind, camera: &
 pub fn visible(
     registry: &Registry,
     texture: TextureId,
-    kind: RuntimeKind,
+    kind: Kind,
     camera: &PageCamera,
 ) -> Vec<(WriterId, Attributes)> {
     let drawn = |(id, writer): (WriterId, &Writer)| match verdict(writer, texture, kind, camera) {
@@ -71,7 +72,7 @@ pub fn visible(
 }
 
 /// Every writer with its verdict, a line each.
-pub fn explain(registry: &Registry, texture: TextureId, kind: RuntimeKind, camera: &PageCamera) -> String {
+pub fn explain(registry: &Registry, texture: TextureId, kind: Kind, camera: &PageCamera) -> String {
     let line = |(_, writer): (WriterId, &Writer)| {
         format!("{}: {}\n", writer.desc.name, verdict(writer, texture, kind, camera))
     };

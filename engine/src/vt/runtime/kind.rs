@@ -6,36 +6,14 @@
 
 use std::fmt;
 
-use crate::vt::LayerFormat;
-use crate::vt::compress::PageKind;
-
-/// What a runtime virtual texture stores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-pub enum RuntimeKind {
-    /// Base colour.
-    BaseColor,
-    /// Base colour, normal, roughness.
-    BaseColorNormalRoughness,
-    /// Base colour, normal, roughness, specular.
-    BaseColorNormalSpecular,
-    /// The same with luma and chroma apart, and the normal's two channels of their own.
-    BaseColorNormalSpecularYCoCg,
-    /// The same and a mask.
-    BaseColorNormalSpecularMaskYCoCg,
-    /// Four masks.
-    Mask4,
-    /// Height of the world above the volume's lowest.
-    WorldHeight,
-    /// Displacement along the volume's up.
-    Displacement,
-}
+use crate::vt::{Kind, LayerFormat};
 
 /// How a kind is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct KindOptions {
     /// Whether layers are block-compressed; a device without BC has no choice.
     pub is_compressed: bool,
-    /// 16 bits a texel for [`RuntimeKind::BaseColorNormalRoughness`]: drawn as it is stored, and not compressed.
+    /// 16 bits a texel for [`Kind::BaseColorNormalRoughness`]: drawn as it is stored, and not compressed.
     pub is_low_quality: bool,
 }
 
@@ -83,7 +61,7 @@ impl Attributes {
     pub const ROUGHNESS: Self = Self(4);
     /// Specular.
     pub const SPECULAR: Self = Self(8);
-    /// The mask, or the four of [`RuntimeKind::Mask4`].
+    /// The mask, or the four of [`Kind::Mask4`].
     pub const MASK: Self = Self(16);
     /// Height of the world.
     pub const HEIGHT: Self = Self(32);
@@ -176,29 +154,7 @@ impl fmt::Display for Channels {
 /// Most targets that a page is drawn into.
 pub const MOST_TARGETS: usize = 3;
 
-impl RuntimeKind {
-    /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 8] = [
-        Self::BaseColor,
-        Self::BaseColorNormalRoughness,
-        Self::BaseColorNormalSpecular,
-        Self::BaseColorNormalSpecularYCoCg,
-        Self::BaseColorNormalSpecularMaskYCoCg,
-        Self::Mask4,
-        Self::WorldHeight,
-        Self::Displacement,
-    ];
-
-    /// Its number in shaders (`VT_KIND_...`).
-    pub fn number(self) -> u32 {
-        self as u32
-    }
-
-    /// Whether it is a height: one channel of 16 bits, never blended in 8.
-    pub fn is_height(self) -> bool {
-        matches!(self, Self::WorldHeight | Self::Displacement)
-    }
-
+impl Kind {
     /// Whether it is drawn as it is stored, in 16 bits a texel.
     pub fn is_low_quality(self, options: KindOptions) -> bool {
         options.is_low_quality && self == Self::BaseColorNormalRoughness
@@ -285,26 +241,5 @@ impl RuntimeKind {
             Attributes::MASK => [C::NONE, C::BA, C::NONE],
             _ => [C::NONE; MOST_TARGETS],
         }
-    }
-}
-
-impl From<RuntimeKind> for PageKind {
-    fn from(kind: RuntimeKind) -> Self {
-        match kind {
-            RuntimeKind::BaseColor => Self::BaseColor,
-            RuntimeKind::BaseColorNormalRoughness => Self::BaseColorNormalRoughness,
-            RuntimeKind::BaseColorNormalSpecular => Self::BaseColorNormalSpecular,
-            RuntimeKind::BaseColorNormalSpecularYCoCg => Self::BaseColorNormalSpecularYCoCg,
-            RuntimeKind::BaseColorNormalSpecularMaskYCoCg => Self::BaseColorNormalSpecularMaskYCoCg,
-            RuntimeKind::Mask4 => Self::Mask4,
-            RuntimeKind::WorldHeight => Self::WorldHeight,
-            RuntimeKind::Displacement => Self::Displacement,
-        }
-    }
-}
-
-impl fmt::Display for RuntimeKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:?}")
     }
 }

@@ -11,7 +11,7 @@
 //!
 //! A coarse page is drawn anew over a larger area, never filtered down from finer ones: materials choose their own mips
 //! by the page's derivatives. Attributes are blended by premultiplied *over*, each through its own channels
-//! ([`RuntimeKind::write_masks`]), so that a decal may change normals and leave the colour.
+//! ([`Kind::write_masks`]), so that a decal may change normals and leave the colour.
 //!
 //! - `kind.rs`: layers, targets and write masks. `volume.rs`: the box and the page camera. `footprint.rs`: what lies where.
 //! - `writer.rs`, `registry.rs`, `cull.rs`, `batch.rs`, `producer.rs`: who draws what where, decided without Vulkan.
@@ -31,12 +31,13 @@ mod tests;
 mod volume;
 mod writer;
 
+pub use crate::vt::Kind;
 pub use batch::{BATCH_PAGES, batches};
 pub use cull::{Verdict, explain, verdict, visible};
 pub use draw::{BatchTarget, BatchTargets, ImportedTargets, PageKnot, PagePush, PageRenderer, PageWriter};
 pub use error::{Result, RuntimeError};
 pub use footprint::{Footprint, Rectangle};
-pub use kind::{Attributes, Channels, KindOptions, MOST_TARGETS, RuntimeKind, TargetFormat};
+pub use kind::{Attributes, Channels, KindOptions, MOST_TARGETS, TargetFormat};
 pub use producer::{Readiness, RuntimeProducer};
 pub use registry::{Happened, Invalidation, Registry, RuntimeTexture, Writer, WriterId};
 pub use volume::{PageCamera, PageShape, Volume};

@@ -6,9 +6,10 @@ use slotmap::SlotMap;
 
 use super::error::{Result, RuntimeError};
 use super::footprint::Footprint;
-use super::kind::{KindOptions, RuntimeKind};
+use super::kind::KindOptions;
 use super::volume::{PageShape, Volume};
 use super::writer::{MainPass, Shape, WriterDesc};
+use crate::vt::Kind;
 use crate::vt::TextureId;
 use crate::vt::grid::Region;
 
@@ -27,21 +28,21 @@ pub struct RuntimeTexture {
     /// Its pages.
     pub shape: PageShape,
     /// What each of its groups of layers stores, and how.
-    pub groups: Vec<(RuntimeKind, KindOptions)>,
-    /// Least and greatest displacement that [`RuntimeKind::Displacement`] stores, metres.
+    pub groups: Vec<(Kind, KindOptions)>,
+    /// Least and greatest displacement that [`Kind::Displacement`] stores, metres.
     pub displacements: [f32; 2],
 }
 
 impl RuntimeTexture {
     /// A texture that stores one kind.
-    pub fn new(name: &str, volume: Volume, shape: PageShape, kind: RuntimeKind) -> Self {
+    pub fn new(name: &str, volume: Volume, shape: PageShape, kind: Kind) -> Self {
         let groups = vec![(kind, KindOptions::default())];
         Self { name: name.into(), volume, shape, groups, displacements: [-0.5, 0.5] }
     }
 
     /// What 0 and 1 of a height of a kind stand for, metres.
-    pub fn height_range(&self, kind: RuntimeKind) -> [f32; 2] {
-        if kind == RuntimeKind::Displacement { self.displacements } else { self.volume.heights() }
+    pub fn height_range(&self, kind: Kind) -> [f32; 2] {
+        if kind == Kind::Displacement { self.displacements } else { self.volume.heights() }
     }
 }
 

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::scene::MeshHandle;
-use crate::vt::compress::PageKind;
+use crate::vt::compress::Kind;
 use crate::vt::grid::Region;
 use crate::vt::{
     Availability, Grid, LayerFormat, PageAddress, PageRequest, Priority, Producer, Quality, TextureId,
@@ -17,7 +17,7 @@ fn texture(index: u32) -> TextureId {
     TextureId::from_parts(index, 0)
 }
 
-fn runtime(kind: RuntimeKind, volume: Volume) -> RuntimeTexture {
+fn runtime(kind: Kind, volume: Volume) -> RuntimeTexture {
     RuntimeTexture::new("ground", volume, shape([8, 8], 64, 4), kind)
 }
 
@@ -33,7 +33,7 @@ fn layers_of_the_kinds() {
     let bc = KindOptions::default();
     let plain = KindOptions { is_compressed: false, ..bc };
     let low = KindOptions { is_low_quality: true, ..bc };
-    let of = |options: KindOptions| RuntimeKind::ALL.map(|kind| kind.layers(options));
+    let of = |options: KindOptions| Kind::ALL.map(|kind| kind.layers(options));
     assert_eq!(
         of(bc).to_vec(),
         [
@@ -52,22 +52,19 @@ fn layers_of_the_kinds() {
         assert_eq!(layers.len(), count);
         assert!(layers.iter().all(|layer| matches!(layer, Rgba8 | R16)));
     }
-    assert_eq!(RuntimeKind::Displacement.layers(plain), [R16]);
-    for kind in RuntimeKind::ALL {
-        let changes = kind == RuntimeKind::BaseColorNormalRoughness;
+    assert_eq!(Kind::Displacement.layers(plain), [R16]);
+    for kind in Kind::ALL {
+        let changes = kind == Kind::BaseColorNormalRoughness;
         assert_eq!(kind.layers(low) != kind.layers(bc), changes, "{kind}");
         assert!(kind.layers(bc).len() <= 3 && kind.targets(bc).len() <= MOST_TARGETS);
     }
-    assert_eq!(RuntimeKind::BaseColorNormalRoughness.layers(low), [Rgb565, Rgba5551]);
-    assert_eq!(
-        RuntimeKind::BaseColorNormalRoughness.targets(low),
-        [TargetFormat::Rgb565, TargetFormat::Rgba5551]
-    );
+    assert_eq!(Kind::BaseColorNormalRoughness.layers(low), [Rgb565, Rgba5551]);
+    assert_eq!(Kind::BaseColorNormalRoughness.targets(low), [TargetFormat::Rgb565, TargetFormat::Rgba5551]);
 }
 
 #[test]
 fn each_attribute_writes_its_own_channels() {
-    let kind = RuntimeKind::BaseColorNormalSpecularMaskYCoCg;
+    let kind = Kind::BaseColorNormalSpecularMaskYCoCg;
     let options = KindOptions::default();
     let of = |attributes| kind.write_masks(options, attributes).map(|mask| mask.to_string());
     assert_eq!(of(Attributes::BASE_COLOR), ["RGBA", "", ""]);
@@ -77,12 +74,11 @@ fn each_attribute_writes_its_own_channels() {
     assert_eq!(of(Attributes::MASK), ["", "BA", ""]);
     assert_eq!(of(Attributes::HEIGHT), ["", "", ""]);
     assert_eq!(of(Attributes::ALL), ["RGBA", "RGBA", "RGBA"]);
-    let mask4 = RuntimeKind::Mask4.write_masks(options, Attributes::ALL).map(|mask| mask.to_string());
+    let mask4 = Kind::Mask4.write_masks(options, Attributes::ALL).map(|mask| mask.to_string());
     assert_eq!(mask4, ["RGA", "RGA", ""]);
     let low = KindOptions { is_low_quality: true, ..options };
-    let of = |attributes| {
-        RuntimeKind::BaseColorNormalRoughness.write_masks(low, attributes).map(|mask| mask.to_string())
-    };
+    let of =
+        |attributes| Kind::BaseColorNormalRoughness.write_masks(low, attributes).map(|mask| mask.to_string());
     assert_eq!(of(Attributes::NORMAL), ["", "RGA", ""]);
     assert_eq!(of(Attributes::ROUGHNESS), ["", "BA", ""]);
     assert_eq!(of(Attributes::ALL), ["RGBA", "RGBA", ""]);
@@ -90,7 +86,7 @@ fn each_attribute_writes_its_own_channels() {
 
 #[test]
 fn no_two_attributes_share_a_colour_channel_and_all_of_them_are_stored() {
-    for kind in RuntimeKind::ALL {
+    for kind in Kind::ALL {
         for is_low_quality in [false, true] {
             let options = KindOptions { is_low_quality, ..KindOptions::default() };
             let mut taken = [0u8; MOST_TARGETS];
@@ -108,13 +104,11 @@ fn no_two_attributes_share_a_colour_channel_and_all_of_them_are_stored() {
 
 #[test]
 fn what_is_drawn_can_be_stored_as_the_kind_says() {
-    for kind in RuntimeKind::ALL {
-        let page = PageKind::from(kind);
-        assert_eq!((page.number(), page.to_string()), (kind.number(), kind.to_string()));
+    for kind in Kind::ALL {
         for bits in 0..4 {
             let options = KindOptions { is_compressed: bits & 1 != 0, is_low_quality: bits & 2 != 0 };
-            let storage = page.storage(&kind.layers(options)).expect("layers that compression knows");
-            assert_eq!(page.targets(storage), kind.targets(options).len(), "{kind} {options:?}");
+            let storage = kind.storage(&kind.layers(options)).expect("layers that compression knows");
+            assert_eq!(kind.targets_read(storage), kind.targets(options).len(), "{kind} {options:?}");
         }
     }
 }
@@ -358,7 +352,7 @@ fn a_mesh_covers_what_its_turned_box_covers() {
 fn why_a_writer_is_not_drawn() {
     let volume = Volume::new([0.0; 2], [512.0; 2], [0.0, 100.0]).unwrap();
     let mut registry = Registry::new();
-    registry.set_texture(texture(0), runtime(RuntimeKind::BaseColor, volume));
+    registry.set_texture(texture(0), runtime(Kind::BaseColor, volume));
     let all = Rectangle::around(Vec2::ZERO, Vec2::splat(512.0));
     let mut add = |name: &str, change: &dyn Fn(&mut WriterDesc)| {
         let mut desc = WriterDesc::new(name, Shape::Decal(decal([32.0; 2], [8.0; 2])));
@@ -375,7 +369,7 @@ fn why_a_writer_is_not_drawn() {
     add("terrain", &|d| d.shape = Shape::Terrain(all));
     let shape = shape([8, 8], 64, 4);
     let camera = PageCamera::new(&volume, &shape, PageAddress::new(0, 0, 0));
-    insta::assert_snapshot!(explain(&registry, texture(0), RuntimeKind::BaseColor, &camera), @r"
+    insta::assert_snapshot!(explain(&registry, texture(0), Kind::BaseColor, &camera), @r"
     terrain: drawn: base colour
     stamp: drawn: base colour
     normals: the texture stores nothing that it writes
@@ -387,7 +381,7 @@ fn why_a_writer_is_not_drawn() {
     ");
     let names = |level| {
         let camera = PageCamera::new(&volume, &shape, PageAddress::new(level, 0, 0));
-        let drawn = visible(&registry, texture(0), RuntimeKind::BaseColor, &camera);
+        let drawn = visible(&registry, texture(0), Kind::BaseColor, &camera);
         drawn.iter().map(|(id, _)| registry.writer(*id).unwrap().desc.name.clone()).collect::<Vec<_>>()
     };
     assert_eq!(names(1), ["terrain", "stamp", "coarse"]);
@@ -425,8 +419,8 @@ fn ground_first_then_by_order_class_and_age() {
 fn changes_make_the_old_and_the_new_place_stale() {
     let volume = Volume::new([0.0; 2], [100.0; 2], [0.0, 100.0]).unwrap();
     let mut registry = Registry::new();
-    registry.set_texture(texture(0), runtime(RuntimeKind::BaseColor, volume));
-    registry.set_texture(texture(1), runtime(RuntimeKind::WorldHeight, volume));
+    registry.set_texture(texture(0), runtime(Kind::BaseColor, volume));
+    registry.set_texture(texture(1), runtime(Kind::WorldHeight, volume));
     let desc = WriterDesc {
         into: WritesTo::Only(vec![texture(0)]),
         ..WriterDesc::new("stamp", Shape::Decal(decal([10.0, 20.0], [5.0, 5.0])))
@@ -501,9 +495,9 @@ fn primitives_are_hidden_while_a_volume_shows_them() {
         [inside, outside, never, always].map(|id| registry.is_in_main_pass(id).unwrap())
     };
     assert_eq!(shown(&registry), [true, true, false, true], "no volume at all");
-    registry.set_texture(texture(0), runtime(RuntimeKind::BaseColor, volume));
+    registry.set_texture(texture(0), runtime(Kind::BaseColor, volume));
     assert_eq!(shown(&registry), [true, true, false, true], "a volume that hides nothing");
-    registry.set_texture(texture(0), runtime(RuntimeKind::BaseColor, volume.hiding_primitives()));
+    registry.set_texture(texture(0), runtime(Kind::BaseColor, volume.hiding_primitives()));
     assert_eq!(shown(&registry), [false, true, false, true]);
     registry.remove_texture(texture(0));
     assert_eq!(shown(&registry), [true, true, false, true]);
@@ -533,7 +527,7 @@ proptest! {
 fn nothing_is_drawn_before_the_scene_is_ready() {
     let volume = Volume::new([0.0; 2], [100.0; 2], [0.0, 100.0]).unwrap();
     let mut registry = Registry::new();
-    registry.set_texture(texture(0), runtime(RuntimeKind::BaseColor, volume));
+    registry.set_texture(texture(0), runtime(Kind::BaseColor, volume));
     let request = |index, group, page| PageRequest {
         texture: texture(index),
         group,

@@ -1,7 +1,7 @@
 //! What shaders know of a texture and of a frame.
 
-use super::kinds::Kind;
 use crate::vk::layout::gpu_struct;
+use crate::vt::Kind;
 use crate::vt::{EntryFormat, Grid, SpaceId};
 
 /// [`VirtualTexture::feedback_id`] of a texture that gets no feedback.

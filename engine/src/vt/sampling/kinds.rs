@@ -1,56 +1,6 @@
 //! The twin of `shaders/lib/virtual_texture_kinds.wgsl`: what each kind stores in which channel.
 
-use crate::vt::LayerFormat;
-
-/// What a virtual texture stores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-pub enum Kind {
-    /// Base colour.
-    BaseColor = 0,
-    /// Base colour, normal, roughness.
-    BaseColorNormalRoughness = 1,
-    /// Base colour, normal, roughness, specular.
-    BaseColorNormalSpecular = 2,
-    /// The same in better quality: base colour as luma and chromas.
-    BaseColorNormalSpecularYCoCg = 3,
-    /// The same with a mask.
-    BaseColorNormalSpecularMaskYCoCg = 4,
-    /// Four masks.
-    Mask4 = 5,
-    /// Height of the world's surface.
-    WorldHeight = 6,
-    /// Height above the geometry.
-    Displacement = 7,
-}
-
-impl Kind {
-    /// Every kind, in the order of its number.
-    pub const ALL: [Self; 8] = [
-        Self::BaseColor,
-        Self::BaseColorNormalRoughness,
-        Self::BaseColorNormalSpecular,
-        Self::BaseColorNormalSpecularYCoCg,
-        Self::BaseColorNormalSpecularMaskYCoCg,
-        Self::Mask4,
-        Self::WorldHeight,
-        Self::Displacement,
-    ];
-
-    /// Formats of its layers, where blocks are compressed.
-    pub fn layers(self) -> &'static [LayerFormat] {
-        use LayerFormat::{Bc1, Bc3, Bc4, Bc5, R16};
-        match self {
-            Self::BaseColor => &[Bc1],
-            Self::BaseColorNormalRoughness => &[Bc1, Bc3],
-            Self::BaseColorNormalSpecular => &[Bc3, Bc3],
-            Self::BaseColorNormalSpecularYCoCg => &[Bc3, Bc5, Bc1],
-            Self::BaseColorNormalSpecularMaskYCoCg => &[Bc3, Bc5, Bc3],
-            Self::Mask4 => &[Bc3],
-            Self::WorldHeight => &[R16],
-            Self::Displacement => &[Bc4],
-        }
-    }
-}
+use crate::vt::Kind;
 
 /// What a material is lit by.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -95,13 +45,17 @@ fn unit(n: [f32; 3]) -> [f32; 3] {
 }
 
 /// Two chromas and luma, (Co, Cg, Y), of a colour code. Chromas of a grey are codes that 5 and 6 bits hold exactly.
+/// Chromas of a grey: what samplers make of 16 of 31 and of 32 of 63.
+const GREY_CO: f32 = 132.0 / 255.0;
+const GREY_CG: f32 = 130.0 / 255.0;
+
 pub(super) fn encode_ycocg([r, g, b]: [f32; 3]) -> [f32; 3] {
     let (y, co, cg) = (0.25 * r + 0.5 * g + 0.25 * b, 0.5 * (r - b), 0.5 * g - 0.25 * (r + b));
-    [(16.0 + 30.0 * co) / 31.0, (32.0 + 62.0 * cg) / 63.0, y]
+    [GREY_CO + co * (30.0 / 31.0), GREY_CG + cg * (62.0 / 63.0), y]
 }
 
 pub(super) fn decode_ycocg([x, y, luma]: [f32; 3]) -> [f32; 3] {
-    let (co, cg) = ((x * 31.0 - 16.0) / 30.0, (y * 63.0 - 32.0) / 62.0);
+    let (co, cg) = ((x - GREY_CO) * (31.0 / 30.0), (y - GREY_CG) * (63.0 / 62.0));
     [luma + co - cg, luma + cg, luma - co - cg].map(|c| c.clamp(0.0, 1.0))
 }
 

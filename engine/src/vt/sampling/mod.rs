@@ -27,11 +27,12 @@ mod probe;
 mod tests;
 mod twin;
 
+pub use crate::vt::Kind;
 pub use constants::{
     Anisotropy, NO_FEEDBACK, SampledTexture, Trilinear, VirtualTexture, VirtualTextureFrame, Wrap, flags,
 };
 pub use feedback::{FIRST_FEEDBACK_WORD, Reservoir, feedback_word, gives_feedback, hash};
-pub use kinds::{Attributes, Kind, Surface};
+pub use kinds::{Attributes, Surface};
 pub use probe::{VtProbe, VtProbeResult, VtViewPush, probe_flags};
 pub use twin::{
     Footprint, Page, Place, explicit_level, footprint, footprint_level, level, noise, page, place,

@@ -1,7 +1,7 @@
 //! A frame of all virtual textures.
 
 use super::constants::{self, SampleSettings};
-use super::textures::{PoolAtlas, page_kind, sampled_kind};
+use super::textures::PoolAtlas;
 use super::totals::FrameRecord;
 use super::{VirtualTextures, VtResult};
 use crate::graph::{BufferHandle, Frame, ImageHandle, Queue};
@@ -182,7 +182,7 @@ impl VirtualTextures {
             fallback: desc.fallback,
             shows_levels,
             shows_borders,
-            ..SampledTexture::new(grid, offset, (desc.tile, desc.border), side, sampled_kind(desc.kind))
+            ..SampledTexture::new(grid, offset, (desc.tile, desc.border), side, desc.kind)
         })
     }
 
@@ -214,7 +214,7 @@ impl VirtualTextures {
             let layers = atlases.iter_mut().find(|(id, _)| *id == batch.target.pool);
             if let (Some(pool), Some((_, layers))) = (pool, layers) {
                 let pages = batch.works.iter().map(|work| work.physical).collect();
-                let job = Batch { kind: page_kind(batch.target.kind), pages };
+                let job = Batch { kind: batch.target.kind, pages };
                 let target = |index: usize| batch.images.get(index).copied();
                 let targets = [target(0), target(1), target(2)];
                 let direct = self.options.direct_compress;

@@ -5,8 +5,8 @@ use glam::Vec2;
 use super::{RuntimeTextureDesc, VirtualTextures, VtResult};
 use crate::scene::terrain::Terrain;
 use crate::sparse::SparseMemory;
-use crate::vt::TextureId;
-use crate::vt::runtime::{Rectangle, RuntimeKind, Shape, Volume, WriterDesc, WriterId, WritesTo};
+use crate::vt::runtime::{Rectangle, Shape, Volume, WriterDesc, WriterId, WritesTo};
+use crate::vt::{Kind, TextureId};
 
 /// Largest displacement up or down that is stored, metres.
 const MOST_DISPLACEMENT: f32 = 1.0;
@@ -78,7 +78,7 @@ impl VirtualTextures {
                 ..RuntimeTextureDesc::new(
                     "Terrain",
                     volume(heights)?,
-                    RuntimeKind::BaseColorNormalSpecularMaskYCoCg,
+                    Kind::BaseColorNormalSpecularMaskYCoCg,
                     desc.tiles,
                 )
             },
@@ -99,8 +99,8 @@ impl VirtualTextures {
             };
             self.create_texture(sparse, &made).map(Some)
         };
-        let height = small("Terrain.Height", RuntimeKind::WorldHeight, 0.0)?;
-        let displacement = small("Terrain.Displacement", RuntimeKind::Displacement, 0.5)?;
+        let height = small("Terrain.Height", Kind::WorldHeight, 0.0)?;
+        let displacement = small("Terrain.Displacement", Kind::Displacement, 0.5)?;
         // Both are sampled through one page table.
         let is_one_table = height.zip(displacement).is_none_or(|(a, b)| self.share_tables(a, b));
         if !is_one_table {

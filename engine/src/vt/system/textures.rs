@@ -3,13 +3,12 @@
 use super::{VirtualTextures, VtResult};
 use crate::sparse::SparseMemory;
 use crate::vt::atlas::Atlas;
-use crate::vt::compress::PageKind;
 use crate::vt::planner::{PlannerError, PoolUsage, SpaceUsage, TextureDesc, Usage};
-use crate::vt::runtime::{KindOptions, PageShape, RuntimeKind, RuntimeTexture, Volume};
-use crate::vt::sampling::{Kind, Wrap};
+use crate::vt::runtime::{KindOptions, PageShape, RuntimeTexture, Volume};
+use crate::vt::sampling::Wrap;
 use crate::vt::stats::{PoolStats, SpaceStats, TextureStats, VtStats};
 use crate::vt::tables::PageTableDesc;
-use crate::vt::{Grid, LayerFormat, PageAddress, PhysicalPage, PoolDesc, PoolId, Priority, TextureId};
+use crate::vt::{Grid, Kind, LayerFormat, PageAddress, PhysicalPage, PoolDesc, PoolId, Priority, TextureId};
 
 /// A runtime virtual texture to be.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +18,7 @@ pub struct RuntimeTextureDesc {
     /// What it covers.
     pub volume: Volume,
     /// What it stores.
-    pub kind: RuntimeKind,
+    pub kind: Kind,
     /// Least and greatest displacement that is stored, metres, where that is what it stores.
     pub displacements: [f32; 2],
     /// In blocks, where the device has them; displacement has 16 bits a texel otherwise, the rest 8 bits a channel.
@@ -50,7 +49,7 @@ pub struct RuntimeTextureDesc {
 
 impl RuntimeTextureDesc {
     /// Pages of 256 texels and 4 around them, `tiles` along the longer side of its volume.
-    pub fn new(name: &str, volume: Volume, kind: RuntimeKind, tiles: u32) -> Self {
+    pub fn new(name: &str, volume: Volume, kind: Kind, tiles: u32) -> Self {
         Self {
             name: name.into(),
             volume,
@@ -73,18 +72,8 @@ impl RuntimeTextureDesc {
 
     /// What 0 and 1 of a stored height stand for, metres.
     pub fn heights(&self) -> [f32; 2] {
-        if self.kind == RuntimeKind::Displacement { self.displacements } else { self.volume.heights() }
+        if self.kind == Kind::Displacement { self.displacements } else { self.volume.heights() }
     }
-}
-
-/// The same kind, as compression names it.
-pub(super) fn page_kind(kind: RuntimeKind) -> PageKind {
-    PageKind::ALL.into_iter().find(|page| page.number() == kind.number()).unwrap_or(PageKind::BaseColor)
-}
-
-/// The same kind, as sampling names it.
-pub(super) fn sampled_kind(kind: RuntimeKind) -> Kind {
-    Kind::ALL.into_iter().find(|sampled| *sampled as u32 == kind.number()).unwrap_or(Kind::BaseColor)
 }
 
 /// A pool on the GPU.
@@ -144,9 +133,8 @@ impl VirtualTextures {
         (shape, options): (PageShape, KindOptions),
     ) -> VtResult<()> {
         self.make_tables()?;
-        let kind = page_kind(desc.kind);
-        if let Some(storage) = kind.storage(&desc.kind.layers(options)) {
-            self.compressor.prepare(kind, storage)?;
+        if let Some(storage) = desc.kind.storage(&desc.kind.layers(options)) {
+            self.compressor.prepare(desc.kind, storage)?;
         }
         let texture = RuntimeTexture {
             name: desc.name.clone(),

@@ -15,7 +15,7 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 
-use super::kind::PageKind;
+use crate::vt::Kind;
 use crate::vt::LayerFormat;
 
 pub use colour::encode as encode_colour;
@@ -72,7 +72,7 @@ fn word(words: &[u32], at: usize) -> u32 {
 
 /// The layers of a page of a kind, packed: 8-bit texels, row after row. `targets` are those it is drawn into, RGBA of
 /// `side` x `side` texels; what is missing counts as zeros.
-pub fn texels(kind: PageKind, targets: &[&[[u8; 4]]], side: usize) -> Vec<Vec<[u8; 4]>> {
+pub fn texels(kind: Kind, targets: &[&[[u8; 4]]], side: usize) -> Vec<Vec<[u8; 4]>> {
     let mut layers = vec![vec![[0; 4]; side * side]; kind.blocks().len()];
     for_blocks(kind, targets, side, |corner, packed| {
         for (layer, texels) in layers.iter_mut().zip(packed) {
@@ -88,7 +88,7 @@ pub fn texels(kind: PageKind, targets: &[&[[u8; 4]]], side: usize) -> Vec<Vec<[u
 }
 
 /// The layers of a page of a kind, compressed: words of blocks, row after row. See [`texels`].
-pub fn blocks(kind: PageKind, targets: &[&[[u8; 4]]], side: usize) -> Vec<Vec<u32>> {
+pub fn blocks(kind: Kind, targets: &[&[[u8; 4]]], side: usize) -> Vec<Vec<u32>> {
     let formats = kind.blocks();
     let mut layers = vec![Vec::new(); formats.len()];
     for_blocks(kind, targets, side, |_, packed| {
@@ -99,7 +99,7 @@ pub fn blocks(kind: PageKind, targets: &[&[[u8; 4]]], side: usize) -> Vec<Vec<u3
     layers
 }
 
-fn for_blocks(kind: PageKind, targets: &[&[[u8; 4]]], side: usize, mut f: impl FnMut(usize, &[Texels; 3])) {
+fn for_blocks(kind: Kind, targets: &[&[[u8; 4]]], side: usize, mut f: impl FnMut(usize, &[Texels; 3])) {
     for y in (0..side / 4 * 4).step_by(4) {
         for x in (0..side / 4 * 4).step_by(4) {
             let corner = y * side + x;

@@ -1,14 +1,14 @@
 //! Texels of targets to texels of layers, as `shaders/vt/compress.wgsl` packs them.
 
 use super::{Block, Texels};
-use crate::vt::compress::PageKind;
+use crate::vt::compress::Kind;
 
 const OPAQUE: Block = [255; 16];
 const NONE: Block = [0; 16];
 
 /// The layers of a block of a kind that is packed: base colours, normals and the like in 8 bits a channel, from up to three
 /// targets. Layers that the kind does not have are zeros. Heights pass through.
-pub fn pack(kind: PageKind, targets: &[Texels; 3]) -> [Texels; 3] {
+pub fn pack(kind: Kind, targets: &[Texels; 3]) -> [Texels; 3] {
     let [base, second, third] = targets;
     let normal = unit_normals(&second[0], &second[1], &third[2]);
     let [nx, ny, nz] = normal;
@@ -17,23 +17,23 @@ pub fn pack(kind: PageKind, targets: &[Texels; 3]) -> [Texels; 3] {
     let ycocg = ycocg(base);
     let none = [NONE; 4];
     match kind {
-        PageKind::BaseColor => [opaque, none, none],
-        PageKind::BaseColorNormalRoughness => [opaque, roughness_normal, none],
-        PageKind::BaseColorNormalSpecular => [[base[0], base[1], base[2], third[0]], roughness_normal, none],
-        PageKind::BaseColorNormalSpecularYCoCg => {
+        Kind::BaseColor => [opaque, none, none],
+        Kind::BaseColorNormalRoughness => [opaque, roughness_normal, none],
+        Kind::BaseColorNormalSpecular => [[base[0], base[1], base[2], third[0]], roughness_normal, none],
+        Kind::BaseColorNormalSpecularYCoCg => {
             [ycocg, [nx, ny, NONE, OPAQUE], [third[0], third[1], nz, OPAQUE]]
         }
-        PageKind::BaseColorNormalSpecularMaskYCoCg => {
+        Kind::BaseColorNormalSpecularMaskYCoCg => {
             [ycocg, [nx, ny, NONE, OPAQUE], [third[0], third[1], nz, second[2]]]
         }
-        PageKind::Mask4 => [[base[0], base[1], second[0], second[1]], none, none],
-        PageKind::WorldHeight | PageKind::Displacement => [*base, none, none],
+        Kind::Mask4 => [[base[0], base[1], second[0], second[1]], none, none],
+        Kind::WorldHeight | Kind::Displacement => [*base, none, none],
     }
 }
 
 /// How much the colour channels of a layer count.
-pub fn scale(kind: PageKind, layer: usize) -> [i32; 3] {
-    let has_normal = matches!(kind, PageKind::BaseColorNormalRoughness | PageKind::BaseColorNormalSpecular);
+pub fn scale(kind: Kind, layer: usize) -> [i32; 3] {
+    let has_normal = matches!(kind, Kind::BaseColorNormalRoughness | Kind::BaseColorNormalSpecular);
     if has_normal && layer == 1 { [1, 2, 1] } else { [1; 3] }
 }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::vt::compress::PageKind;
+use crate::vt::compress::Kind;
 
 fn channel(values: impl Fn(usize) -> i32) -> Block {
     std::array::from_fn(|i| values(i).clamp(0, 255))
@@ -130,8 +130,7 @@ fn a_grey_ramp_stays_grey() {
 fn greys_have_no_chroma_at_all() {
     for value in 0..256 {
         let base = [[value; 16], [value; 16], [value; 16], [255; 16]];
-        let [layer, ..] =
-            pack(PageKind::BaseColorNormalSpecularYCoCg, &[base, [[128; 16]; 4], [[128; 16]; 4]]);
+        let [layer, ..] = pack(Kind::BaseColorNormalSpecularYCoCg, &[base, [[128; 16]; 4], [[128; 16]; 4]]);
         let words = block(LayerFormat::Bc3, &layer, [1; 3]);
         for [co, cg, b, y] in decode(LayerFormat::Bc3, &words) {
             let off = [co - 132.0 / 255.0, cg - 130.0 / 255.0, b, y - value as f32 / 255.0];
@@ -216,7 +215,7 @@ proptest! {
         let target = |t: usize| -> Texels {
             std::array::from_fn(|c| channel(|i| i32::from(values[(t * 4 + c) * 16 + i])))
         };
-        for kind in PageKind::ALL {
+        for kind in Kind::ALL {
             for layer in pack(kind, &[target(0), target(1), target(2)]) {
                 for channel in layer {
                     prop_assert!(channel.iter().all(|v| (0..=255).contains(v)));

@@ -6,9 +6,10 @@ use super::pipelines::{Key, Source};
 use super::records::{PagePush, Records};
 use crate::scene::Scene;
 use crate::scene::gpu_scene::PrimitiveData;
+use crate::vt::Kind;
 use crate::vt::runtime::cull::visible;
 use crate::vt::runtime::footprint::Footprint;
-use crate::vt::runtime::kind::{Attributes, KindOptions, MOST_TARGETS, RuntimeKind, TargetFormat};
+use crate::vt::runtime::kind::{Attributes, KindOptions, MOST_TARGETS, TargetFormat};
 use crate::vt::runtime::registry::{Registry, RuntimeTexture, WriterId};
 use crate::vt::runtime::volume::PageCamera;
 use crate::vt::runtime::writer::{RibbonKnot, Shape, StampImage, band};
@@ -20,7 +21,7 @@ pub struct BatchTarget {
     /// Atlas that the pages go to.
     pub pool: PoolId,
     /// What they store.
-    pub kind: RuntimeKind,
+    pub kind: Kind,
     /// How.
     pub options: KindOptions,
     /// Texels a side of a page, its border included.
@@ -67,7 +68,7 @@ pub(super) struct PlannedPage {
 pub(super) struct PageOf<'r> {
     pub(super) id: TextureId,
     pub(super) texture: &'r RuntimeTexture,
-    pub(super) kind: RuntimeKind,
+    pub(super) kind: Kind,
     pub(super) options: KindOptions,
     pub(super) page: PageAddress,
 }
@@ -136,7 +137,7 @@ pub(super) fn plan_page(
     for (index, (id, writer)) in (0u32..).zip(registry.writers()) {
         let Some((_, attributes)) = shown.next_if(|(next, _)| *next == id) else { continue };
         let source = match &writer.desc.shape {
-            Shape::Terrain(_) if of.kind == RuntimeKind::WorldHeight => Source::TerrainHeight,
+            Shape::Terrain(_) if of.kind == Kind::WorldHeight => Source::TerrainHeight,
             Shape::Terrain(_) => Source::Terrain,
             Shape::Pattern(_) => Source::Pattern,
             Shape::Ribbon(_) => Source::Ribbon,
