@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use vasa::vt::feedback::Word;
-use vasa::vt::{Entry, FramePlan, Knobs, PageAddress};
+use vasa::vt::{Entry, Knobs, PageAddress};
 
 /// A page that was made: where it went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
