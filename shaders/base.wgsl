@@ -321,6 +321,14 @@ fn base_fragment_occluded(in: Varyings) -> @location(0) vec4<f32> {
     return vec4(shaded(in, pixel, ground, ambient_visibility(in.clip.xy, distance)), 1.0);
 }
 
+// The ground with one material everywhere: what everything but its materials costs.
+@fragment
+fn base_fragment_plain(in: Varyings) -> @location(0) vec4<f32> {
+    let pixel = narrowed(pixel_of(in));
+    let ground = TerrainMaterial(vec3(0.18), vec3(0.0, 1.0, 0.0), 0.9, 0.3, 1.0, 0.0);
+    return vec4(shaded(in, pixel, ground, 1.0), 1.0);
+}
+
 // Linear light of a pixel that `occlusion` leaves so much of its ambient light. `surface` counts on the ground.
 fn shaded(in: Varyings, pixel: Pixel, surface: TerrainMaterial, occlusion: f32) -> vec3<f32> {
     let f = &frames[pc.frame_index];

@@ -23,6 +23,9 @@ pub(crate) enum Error {
     /// The planner of virtual textures said no.
     #[error(transparent)]
     VirtualTextures(#[from] vasa::vt::PlannerError),
+    /// A whole engine said no.
+    #[error(transparent)]
+    WholeEngine(#[from] vasa::Error),
     /// A part of the engine that is measured said no.
     #[error("{0}")]
     Engine(String),

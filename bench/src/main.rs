@@ -13,13 +13,16 @@ mod bind;
 mod cli;
 mod error;
 mod graph;
+mod ground;
 mod growth;
 mod harness;
 mod host;
 mod pack;
 mod report;
+mod rvt;
 mod stats;
 mod vt_cpu;
+mod vt_gpu;
 
 use std::process::ExitCode;
 
@@ -41,8 +44,16 @@ pub(crate) struct Bench {
 }
 
 /// Every bench, in the order they run.
-pub(crate) const BENCHES: &[Bench] =
-    &[growth::BENCH, bind::BENCH, pack::BENCH, graph::BENCH, bc::BENCH, vt_cpu::BENCH];
+pub(crate) const BENCHES: &[Bench] = &[
+    growth::BENCH,
+    bind::BENCH,
+    pack::BENCH,
+    graph::BENCH,
+    bc::BENCH,
+    vt_cpu::BENCH,
+    vt_gpu::BENCH,
+    rvt::BENCH,
+];
 
 fn run(cli: &Cli) -> Result<(), Error> {
     let json = cli.json.as_deref().map(JsonFile::prepare).transpose()?;

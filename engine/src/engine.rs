@@ -23,7 +23,7 @@ use crate::memory::{
     BudgetSource, DeviceBudget, ResidencyKnobs, ResidencyManager, Resident, ResidentId, UploadRing,
 };
 use crate::pressure::{Pressure, preset};
-use crate::render::{Culled, RenderOptions, Renderer, View};
+use crate::render::{Culled, GroundShading, RenderOptions, Renderer, View};
 use crate::scene::Scene;
 use crate::sparse::{SparseKnobs, SparseMemory};
 use crate::streaming::StreamedGround;
@@ -305,6 +305,17 @@ impl Engine {
     /// The renderer.
     pub fn renderer(&self) -> &Renderer {
         &self.renderer
+    }
+
+    /// Shades the ground of the scene's terrain otherwise from the next frame on: for comparing and measuring.
+    pub fn set_ground_shading(&mut self, shading: GroundShading) {
+        self.renderer.set_ground_shading(shading);
+    }
+
+    /// GPU times of the frames whose times came in since the last call: [`stats`](Self::stats) begins anew with what
+    /// comes after. A call after each [`render`](Self::render) gives the times of the frame that was waited for.
+    pub fn take_pass_times(&mut self) -> PassTimes {
+        std::mem::take(&mut self.passes)
     }
 
     /// The next frame has nothing to do with those before, as where a film cuts: nothing of them is seen in it, and its

@@ -157,7 +157,7 @@ impl Work {
         }
         let make = |bytes, usage, location| Buffer::committed(device, "Bench", bytes, usage, location);
         let mut targets = Vec::new();
-        for content in drawn.iter().take(kind.targets(Storage::Blocks)) {
+        for content in drawn.iter().take(kind.targets_read(Storage::Blocks)) {
             let format = match kind {
                 Kind::Displacement => ImageFormat::R16_UNORM,
                 _ => ImageFormat::R8G8B8A8_UNORM,

@@ -74,6 +74,11 @@ impl PassTimes {
         }
     }
 
+    /// Times of each pass in the order in which they came, milliseconds. A frame gives one for each pass of that name.
+    pub fn samples(&self) -> impl Iterator<Item = (&'static str, &[f64])> {
+        self.samples.iter().map(|(name, samples)| (*name, samples.as_slice()))
+    }
+
     /// Median and maximum of each pass.
     pub fn summary(&self) -> BTreeMap<String, PassMilliseconds> {
         let summarise = |samples: &Vec<f64>| {

@@ -51,6 +51,8 @@ pub(super) struct Drawn<'f> {
     pub(super) ground: Option<StreamedImages>,
     /// Virtual textures of the ground.
     pub(super) textures: Option<VirtualGround<'f>>,
+    /// The ground has one material everywhere.
+    pub(super) is_plain: bool,
 }
 
 impl<'f> Drawn<'f> {
@@ -129,6 +131,8 @@ pub(super) struct BasePass {
     base_occluded: GraphicsPipeline,
     /// With the ground's virtual textures: without and with ambient occlusion.
     base_virtual: Option<[GraphicsPipeline; 2]>,
+    /// With one material everywhere on the ground.
+    base_plain: Option<GraphicsPipeline>,
     sampler: Sampler,
 }
 
@@ -146,6 +150,7 @@ impl BasePass {
             base: GraphicsPipeline::new(device, &base)?,
             base_occluded: GraphicsPipeline::new(device, &occluded)?,
             base_virtual: None,
+            base_plain: None,
             sampler: Sampler::new(device, "Trilinear", desc)?,
         })
     }
@@ -168,6 +173,19 @@ impl BasePass {
             let pipelines =
                 [GraphicsPipeline::new(device, &base)?, GraphicsPipeline::new(device, &occluded)?];
             self.base_virtual = Some(pipelines);
+        }
+        Ok(())
+    }
+
+    /// Compiles what draws the ground with one material everywhere, if that was not done yet.
+    pub(super) fn prepare_plain(&mut self, device: &Arc<Device>) -> Result<()> {
+        if self.base_plain.is_none() {
+            let desc = GraphicsDesc {
+                name: "Base.Plain",
+                fragment: Some("base_fragment_plain"),
+                ..base_desc(self.samples)
+            };
+            self.base_plain = Some(GraphicsPipeline::new(device, &desc)?);
         }
         Ok(())
     }
@@ -264,11 +282,13 @@ impl BasePass {
             storage_images: &storage_images,
             ..Default::default()
         };
-        let pipeline = match (virtual_pipelines, occlusion.is_some()) {
-            (Some([plain, _]), false) => plain,
-            (Some([_, occluded]), true) => occluded,
-            (None, false) => &self.base,
-            (None, true) => &self.base_occluded,
+        let plain = self.base_plain.as_ref().filter(|_| drawn.is_plain);
+        let pipeline = match (plain, virtual_pipelines, occlusion.is_some()) {
+            (Some(plain), ..) => plain,
+            (None, Some([open, _]), false) => open,
+            (None, Some([_, occluded]), true) => occluded,
+            (None, None, false) => &self.base,
+            (None, None, true) => &self.base_occluded,
         };
         if drawn.has_instances() && encoder.bind_graphics(pipeline, &bindings, push) {
             drawn.draw(encoder);

@@ -45,7 +45,7 @@ pub use edge_blend::EdgeBlendPush;
 pub use error::{Error, Result};
 pub use exposure::{ExposurePush, ExposureState};
 pub use ground::GroundPush;
-pub use options::{RenderOptions, Switch};
+pub use options::{GroundShading, RenderOptions, Switch};
 pub use quality::{Effects, Quality, target_bytes};
 pub use renderer::{FrameTarget, Renderer, Updated, World};
 pub use sky::SkyPush;

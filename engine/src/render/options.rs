@@ -30,6 +30,21 @@ impl Switch {
     }
 }
 
+/// How the ground of a terrain is shaded: for comparing and measuring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GroundShading {
+    /// With its virtual textures where it has them, otherwise directly.
+    #[default]
+    Auto,
+    /// With the virtual texture of its surface alone: nothing is displaced, and nothing covers the foot of what stands on
+    /// it. That is what is drawn directly, too.
+    Surface,
+    /// Its materials are evaluated in every pixel, whatever virtual textures it has.
+    Direct,
+    /// With one material everywhere and without ambient occlusion: what is left when the ground's materials cost nothing.
+    Plain,
+}
+
 /// How frames are drawn. By default everything is automatic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RenderOptions {

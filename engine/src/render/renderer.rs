@@ -13,7 +13,7 @@ use super::edge_blend::EdgeBlend;
 use super::error::Result;
 use super::exposure::{Exposure, ExposureState};
 use super::inset::Inset;
-use super::options::RenderOptions;
+use super::options::{GroundShading, RenderOptions};
 use super::quality::{Effects, Quality, sample_flags, target_bytes};
 use super::sampling::{Sampling, Seen, Sequence};
 use super::targets::{OUTPUT_FORMAT, make_output};
@@ -67,6 +67,7 @@ pub struct Renderer {
     device: Arc<Device>,
     options: RenderOptions,
     quality: Quality,
+    ground: GroundShading,
     frames_in_flight: usize,
     constants: ConstantsBuffer,
     culling: Culling,
@@ -106,6 +107,7 @@ impl Renderer {
             device: device.clone(),
             options,
             quality: Quality::FULL,
+            ground: GroundShading::Auto,
             frames_in_flight,
             constants: ConstantsBuffer::new(device, frames_in_flight)?,
             culling: Culling::new(device, frames_in_flight)?,
@@ -132,6 +134,26 @@ impl Renderer {
     /// What frames may cost now.
     pub fn quality(&self) -> Quality {
         self.quality
+    }
+
+    /// Shades the ground of a terrain otherwise from the next frame on. Virtual textures go on with what they do for
+    /// others.
+    pub fn set_ground_shading(&mut self, shading: GroundShading) {
+        self.ground = shading;
+    }
+
+    /// How the ground of a terrain is shaded.
+    pub fn ground_shading(&self) -> GroundShading {
+        self.ground
+    }
+
+    fn virtual_ground<'f>(&self, world: World<'f>) -> Option<VirtualGround<'f>> {
+        let ground = world.textures.and_then(VirtualGround::of);
+        match self.ground {
+            GroundShading::Auto => ground,
+            GroundShading::Surface => ground.map(VirtualGround::surface_alone),
+            GroundShading::Direct | GroundShading::Plain => None,
+        }
     }
 
     /// Bytes of the images that a picture of a size is drawn into with a quality.
@@ -185,9 +207,14 @@ impl Renderer {
         let FrameTarget { extent: shown, frame, place } = target;
         self.drawn = self.quality.drawn_extent(shown);
         self.base = self.base_index()?;
-        let draws_virtual = world.textures.and_then(VirtualGround::of).is_some();
-        if let Some((_, base)) = self.bases.get_mut(self.base).filter(|_| draws_virtual) {
-            base.prepare_virtual(&self.device)?;
+        let draws_virtual = self.virtual_ground(world).is_some();
+        if let Some((_, base)) = self.bases.get_mut(self.base) {
+            if draws_virtual {
+                base.prepare_virtual(&self.device)?;
+            }
+            if self.ground == GroundShading::Plain {
+                base.prepare_plain(&self.device)?;
+            }
         }
         self.culling.reserve(world.scene.gpu().instances().len())?;
         if self.output.as_ref().is_none_or(|output| output.desc().extent != shown) {
@@ -230,7 +257,7 @@ impl Renderer {
         let mut output = frame.import_image(shown, ImportState::Undefined, Some(Access::CopySource));
 
         let list = self.culling.declare(frame, (world.scene, &updated.scene), frames);
-        let textures = world.textures.and_then(VirtualGround::of);
+        let textures = self.virtual_ground(world);
         let drawn = Drawn {
             world,
             buffers: updated.scene,
@@ -238,6 +265,7 @@ impl Renderer {
             list,
             ground: updated.ground,
             textures,
+            is_plain: self.ground == GroundShading::Plain,
         };
         let (effects, view) = (self.effects(), (frames, extent));
         // The streamed ground is a plane: nothing on it hides anything.

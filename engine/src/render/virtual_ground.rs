@@ -26,6 +26,13 @@ impl<'f> VirtualGround<'f> {
         Some(Self { textures, ground })
     }
 
+    /// The surface alone.
+    pub(super) fn surface_alone(mut self) -> Self {
+        self.ground.height = None;
+        self.ground.displacement = None;
+        self
+    }
+
     /// Images that it samples, as the frame has them.
     pub(super) fn handles(&self, images: &VtImages) -> Vec<ImageHandle> {
         let mut all: Vec<ImageHandle> =
