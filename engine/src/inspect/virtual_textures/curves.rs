@@ -86,7 +86,8 @@ pub fn residency_curves(title: &str, records: &[FrameRecord]) -> Chart {
     ];
     legend::draw(&mut canvas, (LEFT, COUNTS.top - 18), RIGHT, &entries);
     let count = |value: u32| f64::from(value) / f64::from(top);
-    let curves: [(Plot, Colour, u32, &dyn Fn(&FrameRecord) -> f64); 6] = [
+    type Curve<'a> = (Plot, Colour, u32, &'a dyn Fn(&FrameRecord) -> f64);
+    let curves: [Curve<'_>; 6] = [
         (SHARES, SHARPNESS, 1, &|r| r.sharpness),
         (SHARES, BIAS, 2, &|r| f64::from(r.bias)),
         (SHARES, LOCKED, 2, &|r| f64::from(r.locked)),

@@ -24,7 +24,7 @@ gpu_struct! {
         pub half_width: f32,
         /// Metres beyond it over which the ground is blended.
         pub shoulder: f32,
-        /// Kind of road; of a decal, [`DECAL`] more.
+        /// Kind of road; of a decal, 256 more.
         pub kind: u32,
         /// Number of the road.
         pub road: u32,

@@ -78,7 +78,7 @@ impl BatchTargets<'_> {
     /// The batch and its targets as [`Compressor::declare`](crate::vt::compress::Compressor::declare) takes them.
     pub fn to_compress(&self) -> (compress::Batch, [Option<ImageHandle>; MOST_TARGETS]) {
         let pages = self.works.iter().map(|work| work.physical).collect();
-        let batch = compress::Batch { kind: self.target.kind.into(), pages };
+        let batch = compress::Batch { kind: self.target.kind, pages };
         (batch, std::array::from_fn(|target| self.images.get(target).copied()))
     }
 }
