@@ -60,6 +60,7 @@ pub struct VirtualTextures {
     ground: Option<GroundTextures>,
     totals: Totals,
     told: bool,
+    told_unfed: bool,
 }
 
 impl VirtualTextures {
@@ -88,6 +89,7 @@ impl VirtualTextures {
             ground: None,
             totals: Totals::default(),
             told: false,
+            told_unfed: false,
         })
     }
 
