@@ -168,16 +168,20 @@ fn pixel_of(in: Varyings) -> Pixel {
 }
 
 // A sampler with one width for all directions blurs ground seen at a grazing angle: meet it half-way.
-fn narrowed(pixel: Pixel) -> Pixel {
-    if frames[pc.frame_index].anisotropic != 0u {
-        return pixel;
-    }
+fn met_half_way(pixel: Pixel) -> Pixel {
     let a = length(pixel.dx);
     let b = length(pixel.dy);
     let narrower = max(sqrt(min(a, b) / max(max(a, b), 1e-9)), 0.3);
     return Pixel(
         pixel.world, pixel.dx * select(1.0, narrower, a > b), pixel.dy * select(narrower, 1.0, a > b),
     );
+}
+
+fn narrowed(pixel: Pixel) -> Pixel {
+    if frames[pc.frame_index].anisotropic != 0u {
+        return pixel;
+    }
+    return met_half_way(pixel);
 }
 
 fn is_ground(in: Varyings) -> bool {
@@ -254,8 +258,7 @@ fn ask_for_displacement(in: Varyings, map: MapPixel, feedback: ptr<function, VtF
     }
     let vt = vt_texture(pc.displacement_texture);
     let request = vt_request_level(vt, vt_frame(), map.uv, displacement_level(vt, distance), map.at);
-    let word = vt_feedback_word(vt, request.place, vt_whole_level(vt, request.level));
-    *feedback = vt_feedback_add(*feedback, word, map.at, vt_frame().frame);
+    vt_ask(vt, request, feedback);
 }
 
 // Earth and grass that lie on the foot of what stands on the ground, by the ground's height under it.
@@ -275,7 +278,12 @@ fn covered(in: Varyings, pixel: Pixel, map: MapPixel, feedback: ptr<function, Vt
 
 fn virtual_light(in: Varyings, occlusion: f32) -> vec4<f32> {
     let whole = pixel_of(in);
-    let map = map_pixel(whole, in.clip);
+    // Pages are as sharp as the materials themselves would be.
+    var seen = whole;
+    if (vt_texture(pc.surface_texture).flags & VT_ANISOTROPIC) == 0u {
+        seen = met_half_way(whole);
+    }
+    let map = map_pixel(seen, in.clip);
     var feedback = vt_no_feedback();
     var ground: TerrainMaterial;
     var shown = in;

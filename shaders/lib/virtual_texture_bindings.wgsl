@@ -87,13 +87,24 @@ fn vt_fetch(vt: VirtualTexture, page: VtPage, request: VtRequest, count: u32) ->
     return layers;
 }
 
+// Counts a sample for feedback. Where two levels are filtered, both are asked for: nobody else may ask for the coarser
+// one, and in its place would be whatever lies above.
+fn vt_ask(vt: VirtualTexture, request: VtRequest, feedback: ptr<function, VtFeedback>) {
+    let frame = virtual_textures.frame.frame;
+    let whole = vt_whole_level(vt, request.level);
+    *feedback = vt_feedback_add(*feedback, vt_feedback_word(vt, request.place, whole), request.pixel, frame);
+    if vt_trilinear_share(vt, request.level) > 0.0 {
+        let coarser = vt_feedback_word(vt, request.place, whole + 1);
+        *feedback = vt_feedback_add(*feedback, coarser, request.pixel, frame);
+    }
+}
+
 // Samples the first `count` layers, and counts the sample for feedback.
 fn vt_sample_layers(
     vt: VirtualTexture, request: VtRequest, count: u32, feedback: ptr<function, VtFeedback>,
 ) -> VtSample {
     let whole = vt_whole_level(vt, request.level);
-    let word = vt_feedback_word(vt, request.place, whole);
-    *feedback = vt_feedback_add(*feedback, word, request.pixel, virtual_textures.frame.frame);
+    vt_ask(vt, request, feedback);
     let page = vt_lookup(vt, request.place, whole);
     var layers = vt_fetch(vt, page, request, count);
     let share = vt_trilinear_share(vt, request.level);

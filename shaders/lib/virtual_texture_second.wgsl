@@ -19,8 +19,7 @@ fn vt_second_fetch(vt: VirtualTexture, page: VtPage) -> vec4<f32> {
 // Samples the layer, trilinear where the texture asks for it, and counts the sample for feedback.
 fn vt_second_sample(vt: VirtualTexture, request: VtRequest, feedback: ptr<function, VtFeedback>) -> vec4<f32> {
     let whole = vt_whole_level(vt, request.level);
-    let word = vt_feedback_word(vt, request.place, whole);
-    *feedback = vt_feedback_add(*feedback, word, request.pixel, virtual_textures.frame.frame);
+    vt_ask(vt, request, feedback);
     let fine = vt_second_fetch(vt, vt_second_lookup(vt, request.place, whole));
     let share = vt_trilinear_share(vt, request.level);
     if share == 0.0 {

@@ -15,6 +15,7 @@
 //! nothing leaked.
 
 pub mod embedding;
+pub mod ground;
 pub mod growable;
 pub mod harness;
 pub mod hooks;

@@ -108,6 +108,14 @@ pub struct VtStats {
     pub sharpness: f64,
     /// Frames from each cut of the camera until 99% of samples found the level they wished for.
     pub frames_until_sharp: Vec<u32>,
+    /// Frames since the last one that drew a page or painted a page table.
+    pub steady_frames: u64,
+    /// Frames whose plan was taken back, since they were not submitted or had no memory for it.
+    pub withdrawn_frames: u64,
+    /// Parts of textures that writers made stale.
+    pub invalidations: u64,
+    /// Textures whose page table gets no feedback.
+    pub unfed_textures: u32,
 }
 
 fn mib(bytes: u64) -> f64 {

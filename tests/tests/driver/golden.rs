@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
-use vasa::render::Atmosphere;
+use vasa::Engine;
+use vasa::render::{Atmosphere, View};
 use vasa::scene::Camera;
 use vasa::scene::terrain::heightmap::HeightMap;
 use vasa::scene::terrain::roads::{RoadsDesc, plan};
@@ -25,7 +26,8 @@ fn folder(variable: &str, otherwise: &str) -> PathBuf {
     std::env::var_os(variable).map_or(source, PathBuf::from)
 }
 
-fn terrain_picture(h: &Harness) -> Vec<u8> {
+/// An engine with the terrain of the elevation model.
+pub(crate) fn anatolia(h: &Harness) -> (Engine, Arc<Surface>) {
     let file = folder("VASA_ASSETS", "../assets").join("anatolia_srtm3.tif");
     let surface = Surface::new(&HeightMap::open(&file).unwrap(), 1.5);
     let places = [[6495.0, 8830.0], [6564.0, 7430.0], [4600.0, 6600.0]].map(Vec2::from).to_vec();
@@ -35,10 +37,21 @@ fn terrain_picture(h: &Harness) -> Vec<u8> {
     let desc = TerrainDesc { layer_size: 512, threads: 2, ..TerrainDesc::new(Atmosphere::morning().sun) };
     let terrain = Terrain::new(engine.device(), surface.clone(), &desc).unwrap();
     engine.scene_mut().set_terrain(Some(terrain)).unwrap();
+    (engine, surface)
+}
+
+/// The view of the golden picture.
+pub(crate) fn golden_view(surface: &Surface) -> View {
     let eye = Vec3::new(8000.0, surface.height(8000.0, 9000.0, 0.0) + 160.0, 9000.0);
     let camera = Camera::looking_at(eye, eye + Vec3::new(-7000.0, -900.0, -5000.0));
     let mut view = scenes::view(camera);
     view.atmosphere.haze_base = surface.base_height(eye.x, eye.z);
+    view
+}
+
+fn terrain_picture(h: &Harness) -> Vec<u8> {
+    let (mut engine, surface) = anatolia(h);
+    let view = golden_view(&surface);
     for _ in 0..3 {
         engine.render(&view, SIZE, None).unwrap();
     }
@@ -46,9 +59,9 @@ fn terrain_picture(h: &Harness) -> Vec<u8> {
 }
 
 /// Mean FLIP error of two pictures (Andersson et al., "FLIP: A Difference Evaluator for Alternating Images", 2020).
-fn flip(a: &[u8], b: &[u8]) -> f32 {
+pub(crate) fn flip([width, height]: [u32; 2], a: &[u8], b: &[u8]) -> f32 {
     let rgb = |rgba: &[u8]| rgba.chunks_exact(4).flat_map(|p| [p[0], p[1], p[2]]).collect::<Vec<u8>>();
-    let image = |rgba| nv_flip::FlipImageRgb8::with_data(SIZE[0], SIZE[1], &rgb(rgba));
+    let image = |rgba| nv_flip::FlipImageRgb8::with_data(width, height, &rgb(rgba));
     let map = nv_flip::flip(image(a), image(b), nv_flip::DEFAULT_PIXELS_PER_DEGREE);
     nv_flip::FlipPool::from_image(&map).mean()
 }
@@ -75,7 +88,7 @@ fn terrain_looks_as_it_was_blessed() {
         let blessed =
             image::open(&picture_file).expect("a golden picture; make one with VASA_BLESS=1").to_rgba8();
         assert_eq!(blessed.dimensions(), (SIZE[0], SIZE[1]));
-        let error = flip(&picture, &blessed);
+        let error = flip(SIZE, &picture, &blessed);
         if error > TOLERANCE {
             let seen = std::env::temp_dir().join("vasa-golden-terrain.png");
             image::save_buffer(&seen, &picture, SIZE[0], SIZE[1], image::ColorType::Rgba8).unwrap();
@@ -83,6 +96,6 @@ fn terrain_looks_as_it_was_blessed() {
         }
         // The comparison itself sees a difference: the same picture, a little brighter.
         let brighter: Vec<u8> = picture.iter().map(|v| v.saturating_add(12)).collect();
-        assert!(flip(&brighter, &blessed) > TOLERANCE * 2.0, "FLIP sees nothing");
+        assert!(flip(SIZE, &brighter, &blessed) > TOLERANCE * 2.0, "FLIP sees nothing");
     });
 }

@@ -77,6 +77,10 @@ impl Chunks {
     }
 
     pub(super) fn plan(&mut self, selected: Vec<Node>, frame: u64) {
+        // Those that an error kept from being made: the cache would take them for made.
+        for node in std::mem::take(&mut self.plan.create) {
+            self.cache.forget(node);
+        }
         self.plan = self.cache.update(&selected, frame);
         self.selected = selected;
     }

@@ -79,6 +79,7 @@ impl VirtualTextures {
         self.planner.begin_frame(at.frame);
         self.hear(at.frame)?;
         for stale in self.registry.take_invalidations() {
+            self.totals.invalidations += 1;
             // A texture that is gone has no pages.
             let _ = self.planner.invalidate(stale.texture, stale.region, Priority::High);
         }
@@ -121,6 +122,7 @@ impl VirtualTextures {
 
     /// The frame goes without its plan; the next plan makes up for it.
     fn give_up_plan(&mut self) {
+        self.totals.withdrawn += 1;
         self.planner.withdrawn(&self.plan);
         self.plan = FramePlan::default();
         self.is_planned = false;
@@ -237,13 +239,12 @@ impl VirtualTextures {
     /// The frame was submitted, in part at least.
     pub fn submitted(&mut self, frame: u64) {
         self.feedback.submitted(frame);
-        let is_painted = self.tables.submitted();
+        let is_done = self.tables.submitted() & self.renderer.submitted();
         if !std::mem::take(&mut self.is_planned) {
             return;
         }
-        if !is_painted {
-            self.planner.withdrawn(&self.plan);
-            self.plan = FramePlan::default();
+        if !is_done {
+            self.give_up_plan();
             return;
         }
         let record = self.record(frame);

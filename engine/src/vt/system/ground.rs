@@ -16,15 +16,17 @@ const HEIGHT_MARGIN: f32 = 40.0;
 /// How a terrain's textures are made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroundTexturesDesc {
-    /// Pages of 256 texels along the longer side of the surface's texture, at most 4096.
+    /// Pages along the longer side of the surface's texture, at most 4096.
     pub tiles: u32,
-    /// Pages of 256 texels along the longer side of the textures of height and displacement; 0 is none of them.
+    /// Pages along the longer side of the textures of height and displacement; 0 is none of them.
     pub height_tiles: u32,
+    /// Texels a side of a page, without its border.
+    pub tile: u32,
 }
 
 impl Default for GroundTexturesDesc {
     fn default() -> Self {
-        Self { tiles: 4096, height_tiles: 1024 }
+        Self { tiles: 4096, height_tiles: 1024, tile: 256 }
     }
 }
 
@@ -58,7 +60,7 @@ impl VirtualTextures {
     /// lies on the ground (roads, decals, stamps) is added to [`writers_mut`](Self::writers_mut).
     ///
     /// # Errors
-    /// See [`create_texture`](Self::create_texture).
+    /// See [`create_texture`](Self::create_texture); no texture of the ground is left then, those before neither.
     pub fn set_ground(
         &mut self,
         sparse: &SparseMemory,
@@ -66,6 +68,23 @@ impl VirtualTextures {
         desc: &GroundTexturesDesc,
     ) -> VtResult<GroundTextures> {
         self.remove_ground()?;
+        let before: Vec<TextureId> = self.textures.iter().map(|texture| texture.id).collect();
+        let made = self.make_ground(sparse, terrain, desc);
+        // What the ground does not use does not stay: of a ground that could not be made, all of it.
+        let used = |id| made.as_ref().is_ok_and(|ground| ground.has(id));
+        let all = self.textures.iter().map(|texture| texture.id);
+        let unused: Vec<TextureId> = all.filter(|id| !before.contains(id) && !used(*id)).collect();
+        unused.into_iter().try_for_each(|id| self.destroy_texture(id))?;
+        self.ground = made.as_ref().ok().copied();
+        made
+    }
+
+    fn make_ground(
+        &mut self,
+        sparse: &SparseMemory,
+        terrain: &Terrain,
+        desc: &GroundTexturesDesc,
+    ) -> VtResult<GroundTextures> {
         let half = terrain.surface().half_extent();
         let (low, high) = terrain.surface().height_bounds(-half.x, -half.y, half.x, half.y);
         let volume = |heights| Volume::new((-half).into(), (half * 2.0).into(), heights);
@@ -75,6 +94,7 @@ impl VirtualTextures {
             &RuntimeTextureDesc {
                 // Grey ground that faces up, until the coarsest page is there.
                 fallback: [[0.516, 0.508, 0.0, 0.45], [0.5, 0.5, 0.0, 1.0], [0.3, 0.9, 1.0, 0.9]],
+                tile: desc.tile,
                 ..RuntimeTextureDesc::new(
                     "Terrain",
                     volume(heights)?,
@@ -91,6 +111,7 @@ impl VirtualTextures {
             }
             let made = RuntimeTextureDesc {
                 fallback: [[fallback; 4]; 3],
+                tile: desc.tile,
                 // 16 bits, so that both share a pool and a page table.
                 is_compressed: false,
                 pool_mib,
@@ -116,9 +137,7 @@ impl VirtualTextures {
             into: WritesTo::Only(textures),
             ..WriterDesc::new("Terrain", Shape::Terrain(rectangle))
         })?;
-        let ground = GroundTextures { surface, height, displacement, terrain };
-        self.ground = Some(ground);
-        Ok(ground)
+        Ok(GroundTextures { surface, height, displacement, terrain })
     }
 
     fn share_tables(&self, a: TextureId, b: TextureId) -> bool {

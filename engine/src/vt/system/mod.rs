@@ -62,6 +62,7 @@ pub struct VirtualTextures {
     ground: Option<GroundTextures>,
     totals: Totals,
     told: bool,
+    told_unfed: bool,
 }
 
 impl VirtualTextures {
@@ -90,6 +91,7 @@ impl VirtualTextures {
             ground: None,
             totals: Totals::default(),
             told: false,
+            told_unfed: false,
         })
     }
 

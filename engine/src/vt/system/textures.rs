@@ -3,6 +3,7 @@
 use super::{VirtualTextures, VtResult};
 use crate::sparse::SparseMemory;
 use crate::vt::atlas::Atlas;
+use crate::vt::feedback::MOST_FED_SPACES;
 use crate::vt::planner::{PlannerError, PoolUsage, SpaceUsage, TextureDesc, Usage};
 use crate::vt::runtime::{KindOptions, PageShape, RuntimeTexture, Volume};
 use crate::vt::sampling::Wrap;
@@ -120,8 +121,11 @@ impl VirtualTextures {
         if let Err(error) = made {
             self.registry.remove_texture(id);
             self.planner.destroy_texture(id)?;
+            // Otherwise the next texture would be looked for in the table that this one was to have.
+            self.drop_tables();
             return Err(error);
         }
+        self.tell_unfed(id, &desc.name);
         self.textures.push(TextureInfo { id, desc: desc.clone(), pool });
         Ok(id)
     }
@@ -149,13 +153,31 @@ impl VirtualTextures {
         Ok(())
     }
 
-    /// Page tables on the GPU are those that the planner has.
-    fn make_tables(&mut self) -> VtResult<()> {
+    /// Says once that nobody hears what is sampled of a texture.
+    fn tell_unfed(&mut self, id: TextureId, name: &str) {
+        let is_fed = self.planner.placement(id).is_none_or(|placement| placement.fed);
+        if !is_fed && !std::mem::replace(&mut self.told_unfed, true) {
+            log::warn!(
+                "{name} and textures after it show only pages that are locked or preloaded: their page tables are beyond the \
+                 {MOST_FED_SPACES} that get feedback. Destroy others first, or raise `vt.space_side` so that more share one"
+            );
+        }
+    }
+
+    /// Page tables of spaces that the planner does not have any more go.
+    fn drop_tables(&mut self) {
         let there: Vec<_> = self.tables.tables().map(|table| table.space).collect();
         let spaces = self.planner.usage().spaces;
         for gone in there.iter().filter(|space| spaces.iter().all(|usage| usage.space != **space)) {
             self.tables.destroy(*gone);
         }
+    }
+
+    /// Page tables on the GPU are those that the planner has.
+    fn make_tables(&mut self) -> VtResult<()> {
+        self.drop_tables();
+        let there: Vec<_> = self.tables.tables().map(|table| table.space).collect();
+        let spaces = self.planner.usage().spaces;
         for usage in spaces.iter().filter(|usage| !there.contains(&usage.space)) {
             let layout = usage.layout;
             let desc = PageTableDesc {
@@ -227,8 +249,8 @@ impl VirtualTextures {
         self.planner.destroy_texture(id)?;
         self.registry.remove_texture(id);
         self.textures.retain(|texture| texture.id != id);
-        if self.ground.as_ref().is_some_and(|ground| ground.has(id)) {
-            self.ground = None;
+        if let Some(ground) = self.ground.take_if(|ground| ground.has(id)) {
+            self.registry.remove(ground.terrain)?;
         }
         self.make_tables()
     }
@@ -268,6 +290,10 @@ impl VirtualTextures {
             mip_bias_max: t.mip_bias_max,
             sharpness: t.last.sharpness(),
             frames_until_sharp: t.frames_until_sharp.clone(),
+            steady_frames: t.steady,
+            withdrawn_frames: t.withdrawn,
+            invalidations: t.invalidations,
+            unfed_textures: usage.textures.iter().filter(|texture| !texture.fed).count() as u32,
         }
     }
 

@@ -50,6 +50,9 @@ pub(super) struct Totals {
     /// Frames since a cut of the camera that is not sharp yet.
     since_cut: Option<u32>,
     pub(super) frames_until_sharp: Vec<u32>,
+    pub(super) steady: u64,
+    pub(super) withdrawn: u64,
+    pub(super) invalidations: u64,
 }
 
 impl Totals {
@@ -66,6 +69,7 @@ impl Totals {
         self.quads += u64::from(c.quads);
         self.mip_bias_max = self.mip_bias_max.max(plan.mip_bias);
         self.last = *c;
+        self.steady = if plan.is_empty() { self.steady + 1 } else { 0 };
         if self.records.len() == REMEMBERED {
             self.records.pop_front();
         }

@@ -16,6 +16,7 @@ mod targets;
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ash::vk::BufferUsageFlags;
 
@@ -104,6 +105,8 @@ pub struct PageRenderer {
     batches: Vec<Batch>,
     /// Writers of which was told that they cannot be drawn.
     told: HashSet<WriterId>,
+    /// Whether a submission of the present frame draws pages.
+    is_drawn: AtomicBool,
 }
 
 impl PageRenderer {
@@ -119,6 +122,7 @@ impl PageRenderer {
             samplers: None,
             batches: Vec::new(),
             told: HashSet::new(),
+            is_drawn: AtomicBool::new(false),
         }
     }
 
@@ -183,6 +187,12 @@ impl PageRenderer {
         Ok(())
     }
 
+    /// The frame was submitted, in part at least. Returns whether what was prepared is being drawn.
+    #[must_use]
+    pub fn submitted(&mut self) -> bool {
+        std::mem::take(self.is_drawn.get_mut()) || self.batches.is_empty()
+    }
+
     /// Forgets what was prepared: nothing is drawn in this frame.
     pub fn clear(&mut self) {
         self.batches.clear();
@@ -239,6 +249,9 @@ impl PageRenderer {
         index: usize,
     ) -> Option<BatchTargets<'f>> {
         let batch = self.batches.get(index)?;
+        if index == 0 {
+            self.is_drawn.store(false, Ordering::Release);
+        }
         let (colours, depth) = self.import(frame, imported, batch.set)?;
         let mut pass = frame.pass("VirtualTextureFinalizeRequests", Queue::Graphics);
         for colour in colours.iter_mut() {
@@ -274,7 +287,9 @@ impl PageRenderer {
         }
         let (colours, depth) = imported.sets.get_mut(set)?.get_or_insert_with(|| {
             let mut import = |layered: &'f targets::Layered| {
-                frame.import_image(&layered.image, ImportState::Undefined, None)
+                let handle = frame.import_image(&layered.image, ImportState::Undefined, None);
+                frame.when_used(handle, |_| self.is_drawn.store(true, Ordering::Release));
+                handle
             };
             (images.colours.iter().map(&mut import).collect(), images.depth.as_ref().map(&mut import))
         });
