@@ -165,7 +165,7 @@ impl fmt::Display for Summary {
         }
         writeln!(
             f,
-            "GPU times. plain: the same geometry with one material. RVT: the surface alone, as direct evaluation has it. near detail: closer than its finest page the layers are evaluated. displaced: with height and displacement too. ratios: direct / RVT of the same round; with VT passes: RVT and all that virtual textures do in a steady frame; less plain: (direct - plain) / (RVT - plain). FLIP: mean error to the direct picture. three figures: min / median / max over rounds."
+            "GPU times. plain: the same geometry with one material. RVT: the surface alone, as direct evaluation has it. anisotropy: its pages sampled along the footprint too, as direct evaluation samples its layers on a GPU. near detail: closer than its finest page the layers are evaluated. displaced: with height and displacement too. ratios: direct / RVT of the same round; with VT passes: RVT and all that virtual textures do in a steady frame; less plain: (direct - plain) / (RVT - plain). FLIP: mean error to the direct picture. three figures: min / median / max over rounds."
         )
     }
 }
