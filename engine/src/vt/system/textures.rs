@@ -255,7 +255,7 @@ impl VirtualTextures {
         VtStats {
             spaces: usage.spaces.len() as u32,
             page_table_bytes: usage.spaces.iter().map(|space| space.bytes).sum(),
-            pools: usage.pools.iter().map(|pool| pool_stats(pool)).collect(),
+            pools: usage.pools.iter().map(pool_stats).collect(),
             textures: self
                 .textures
                 .iter()
