@@ -67,6 +67,9 @@ impl Summary {
     }
 }
 
+/// Two figures of a round that are divided.
+type Pair<'a> = dyn Fn(&[Times]) -> Option<(f64, f64)> + 'a;
+
 fn place(variant: Variant) -> usize {
     Variant::ALL.iter().position(|other| *other == variant).unwrap_or(0)
 }
@@ -87,7 +90,7 @@ fn row(measured: Measured) -> Row {
     let figures = |variant: Variant| {
         let at = place(variant);
         let is_rvt = Variant::RVT.contains(&variant);
-        let ratio = |of: &dyn Fn(&[Times]) -> Option<(f64, f64)>| {
+        let ratio = |of: &Pair<'_>| {
             let positive = |(a, b): (f64, f64)| (a > 0.0 && b > 0.0).then(|| a / b);
             over(&|round| of(round).and_then(positive)).filter(|_| is_rvt)
         };
