@@ -83,8 +83,11 @@ impl Ground {
 pub(crate) fn use_textures(engine: &mut Engine, desc: &GroundTexturesDesc) -> Result<(), Error> {
     let software = is_software(engine.device());
     let pool_mib = if software { 64 } else { 512 };
-    engine.use_textures(Options { planner: eager(), pool_mib, is_exact: true, ..Default::default() })?;
+    // The sampler is made once: with anisotropy, so that it can be turned on later.
+    let options = Options { planner: eager(), pool_mib, is_exact: true, ..Default::default() };
+    engine.use_textures(Options { anisotropy: true, ..options })?;
     engine.use_ground_textures(desc)?;
+    change(engine, |options| options.anisotropy = false);
     Ok(())
 }
 
@@ -188,7 +191,7 @@ impl Block {
     /// Median over the frames of what passes that are named so take together, milliseconds.
     pub(crate) fn ms(&self, is_meant: impl Fn(&str) -> bool) -> f64 {
         let sum = |frame: &BTreeMap<&'static str, f64>| {
-            frame.iter().filter(|(name, _)| is_meant(name)).map(|(_, ms)| ms).sum()
+            frame.iter().filter(|(name, _)| is_meant(name)).map(|(_, ms)| ms).fold(0.0, |sum, ms| sum + ms)
         };
         stats::median(&self.frames.iter().map(sum).collect::<Vec<f64>>()).unwrap_or(0.0)
     }

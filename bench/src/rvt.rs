@@ -41,22 +41,26 @@ enum Variant {
     Direct,
     /// The virtual texture of the surface.
     Rvt,
-    /// The same; closer than its finest page, the layers are evaluated.
+    /// The same, sampled along the footprint as far as a page's border reaches.
+    RvtAnisotropic,
+    /// The surface; closer than its finest page, the layers are evaluated.
     RvtNear,
     /// All virtual textures: displaced vertices and ground at the foot of rocks too.
     RvtWhole,
 }
 
 impl Variant {
-    const ALL: [Self; 5] = [Self::Plain, Self::Direct, Self::Rvt, Self::RvtNear, Self::RvtWhole];
+    const ALL: [Self; 6] =
+        [Self::Plain, Self::Direct, Self::Rvt, Self::RvtAnisotropic, Self::RvtNear, Self::RvtWhole];
     /// Those that draw with virtual textures.
-    const RVT: [Self; 3] = [Self::Rvt, Self::RvtNear, Self::RvtWhole];
+    const RVT: [Self; 4] = [Self::Rvt, Self::RvtAnisotropic, Self::RvtNear, Self::RvtWhole];
 
     fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
             Self::Direct => "direct",
             Self::Rvt => "RVT",
+            Self::RvtAnisotropic => "+ anisotropy",
             Self::RvtNear => "+ near detail",
             Self::RvtWhole => "+ displaced",
         }
@@ -66,7 +70,7 @@ impl Variant {
         match self {
             Self::Plain => GroundShading::Plain,
             Self::Direct => GroundShading::Direct,
-            Self::Rvt | Self::RvtNear => GroundShading::Surface,
+            Self::Rvt | Self::RvtAnisotropic | Self::RvtNear => GroundShading::Surface,
             Self::RvtWhole => GroundShading::Auto,
         }
     }

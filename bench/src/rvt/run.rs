@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 use vasa::Engine;
-use vasa::render::{GroundShading, View};
+use vasa::render::View;
 use vasa::vt::Knobs;
 
 use super::{Plan, Variant};
@@ -62,7 +62,10 @@ pub(super) struct Scene<'a> {
 impl Scene<'_> {
     fn choose(&mut self, variant: Variant) {
         self.engine.set_ground_shading(variant.shading());
-        ground::change(self.engine, |options| options.near_detail = variant.has_near_detail());
+        ground::change(self.engine, |options| {
+            options.near_detail = variant.has_near_detail();
+            options.anisotropy = variant == Variant::RvtAnisotropic;
+        });
     }
 
     fn draw(&mut self, frames: u32) -> Result<(), Error> {
@@ -74,8 +77,12 @@ impl Scene<'_> {
 
     /// Settles the view, measures all variants in turn, and compares pictures where that is wanted.
     pub(super) fn measure(&mut self, plan: &Plan, layers: u32, compares: bool) -> Result<Measured, Error> {
-        self.engine.set_ground_shading(GroundShading::Auto);
-        let settled = ground::settle(self.engine, self.view, self.extent, plan.settle)?;
+        // Anisotropic sampling wishes for finer pages, and those of one do not push out those of the other.
+        self.choose(Variant::RvtWhole);
+        let mut settled = ground::settle(self.engine, self.view, self.extent, plan.settle)?;
+        self.choose(Variant::RvtAnisotropic);
+        let finer = ground::settle(self.engine, self.view, self.extent, plan.settle)?;
+        settled.is_settled &= finer.is_settled;
         let mut rounds: Vec<Vec<Times>> = Vec::new();
         let started = Instant::now();
         while rounds.len() < plan.rounds.saturating_mul(MOST_ROUNDS) as usize {
@@ -120,7 +127,12 @@ impl Scene<'_> {
     /// Throws all pages away, and counts frames until the view is sharp again.
     pub(super) fn until_sharp(&mut self, budget: i32, most: u32) -> Result<Sharp, Error> {
         self.choose(Variant::RvtWhole);
-        self.draw(PICTURE_FRAMES)?;
+        // Looks the other way before: what was sampled there is still heard when the view is cut.
+        let mut away = *self.view;
+        away.camera.yaw += std::f32::consts::PI;
+        for _ in 0..PICTURE_FRAMES {
+            self.engine.render(&away, self.extent, None)?;
+        }
         let knobs = ground::eager();
         ground::change(self.engine, |options| {
             options.planner = Knobs { max_uploads_per_frame: budget, ..knobs };

@@ -67,6 +67,9 @@ impl Summary {
     }
 }
 
+/// Two figures of a round that are divided.
+type Pair<'a> = dyn Fn(&[Times]) -> Option<(f64, f64)> + 'a;
+
 fn place(variant: Variant) -> usize {
     Variant::ALL.iter().position(|other| *other == variant).unwrap_or(0)
 }
@@ -87,7 +90,7 @@ fn row(measured: Measured) -> Row {
     let figures = |variant: Variant| {
         let at = place(variant);
         let is_rvt = Variant::RVT.contains(&variant);
-        let ratio = |of: &dyn Fn(&[Times]) -> Option<(f64, f64)>| {
+        let ratio = |of: &Pair<'_>| {
             let positive = |(a, b): (f64, f64)| (a > 0.0 && b > 0.0).then(|| a / b);
             over(&|round| of(round).and_then(positive)).filter(|_| is_rvt)
         };
@@ -165,7 +168,7 @@ impl fmt::Display for Summary {
         }
         writeln!(
             f,
-            "GPU times. plain: the same geometry with one material. RVT: the surface alone, as direct evaluation has it. near detail: closer than its finest page the layers are evaluated. displaced: with height and displacement too. ratios: direct / RVT of the same round; with VT passes: RVT and all that virtual textures do in a steady frame; less plain: (direct - plain) / (RVT - plain). FLIP: mean error to the direct picture. three figures: min / median / max over rounds."
+            "GPU times. plain: the same geometry with one material. RVT: the surface alone, as direct evaluation has it. anisotropy: its pages sampled along the footprint too, as direct evaluation samples its layers on a GPU. near detail: closer than its finest page the layers are evaluated. displaced: with height and displacement too. ratios: direct / RVT of the same round; with VT passes: RVT and all that virtual textures do in a steady frame; less plain: (direct - plain) / (RVT - plain). FLIP: mean error to the direct picture. three figures: min / median / max over rounds."
         )
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::ground::Settled;
 
-fn round(canary_ms: f64, base_ms: [f64; 5]) -> Vec<Times> {
+fn round(canary_ms: f64, base_ms: [f64; 6]) -> Vec<Times> {
     let times = |base_ms| Times { base_ms, textures_ms: 0.25, frame_ms: base_ms + 1.0, canary_ms, pages: 0 };
     base_ms.map(times).to_vec()
 }
@@ -14,12 +14,12 @@ fn summary() -> Summary {
         extent: [1280, 720],
         settled: Settled { frames: 9, pages: 300, is_settled: true },
         rounds: vec![
-            round(0.1, [1.0, 5.0, 1.25, 1.5, 1.0]),
+            round(0.1, [1.0, 5.0, 1.25, 1.25, 1.5, 1.0]),
             // The clock had dropped.
-            round(0.5, [5.0, 25.0, 6.0, 7.0, 8.0]),
-            round(0.1, [1.0, 5.0, 1.25, 1.5, 1.0]),
+            round(0.5, [5.0, 25.0, 6.0, 6.0, 7.0, 8.0]),
+            round(0.1, [1.0, 5.0, 1.25, 1.25, 1.5, 1.0]),
         ],
-        flip: vec![0.01, 0.02, 0.03],
+        flip: vec![0.01, 0.015, 0.02, 0.03],
     };
     let sharp = vec![Sharp { budget: 2, frames: Some(40) }, Sharp { budget: 16, frames: None }];
     Summary::of(Plan::of(false, false, 5), vec![measured], sharp)
