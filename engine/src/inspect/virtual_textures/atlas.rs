@@ -7,9 +7,10 @@ use super::{BACKGROUND, DIM, EMPTY, TEXT, WHITE, finish, legend};
 use crate::inspect::Chart;
 use crate::sparse::shadow::canvas::{Canvas, Colour, Rect};
 use crate::sparse::shadow::font;
+use crate::vt::address::MOST_LEVEL;
 use crate::vt::planner::Planner;
 use crate::vt::system::ViewPart;
-use crate::vt::{PageAddress, PhysicalPage, PoolId, TextureId};
+use crate::vt::{PageAddress, PhysicalPage, PoolId, Region, TextureId};
 
 const MARGIN: u32 = 32;
 /// Pixels that an atlas is wide at most, unless its slots were too small to see then.
@@ -82,13 +83,11 @@ impl AtlasPicture {
         let usable = self.slots.len().saturating_sub(1);
         let line = format!("{} of {usable} slots taken, {locked} locked (white square)", taken.len());
         canvas.text(MARGIN, 46, 1, DIM, &line);
-        let deepest = taken.iter().map(|slot| slot.page.level).max();
-        let mut entries: Vec<(Colour, String)> = (0..=deepest.unwrap_or(0))
-            .map(|level| {
+        let mut entries: Vec<(Colour, String)> = (0..=MOST_LEVEL)
+            .filter_map(|level| {
                 let count = taken.iter().filter(|slot| slot.page.level == level).count();
-                (legend::level_colour(level), format!("level {level}: {count}"))
+                (count > 0).then(|| (legend::level_colour(level), format!("level {level}: {count}")))
             })
-            .filter(|_| deepest.is_some())
             .collect();
         entries.extend([(EMPTY, "free".into()), (RESERVED, "reserved".into())]);
         let y = legend::draw(&mut canvas, (MARGIN, 62), width - MARGIN, &entries);
@@ -127,13 +126,22 @@ impl AtlasPicture {
         let cell = self.cell(24, 128);
         let part = |([column, row], slot): ([u32; 2], &Option<AtlasSlot>)| {
             let slot = slot.as_ref()?;
-            let placement = planner.placement(slot.texture)?;
+            let grid = planner.placement(slot.texture)?.grid;
+            // Where a page goes on past the end of its texture there is nothing to see.
+            let whole = grid.region(slot.page);
+            let (mut max, mut extent) = (whole.max, [cell - 1; 2]);
+            for axis in 0..2 {
+                let span = whole.max[axis] - whole.min[axis];
+                let inside = ((1.0 - whole.min[axis]) / span).clamp(0.0, 1.0);
+                extent[axis] = ((extent[axis] as f32 * inside).round() as u32).max(1);
+                max[axis] = whole.min[axis] + span * extent[axis] as f32 / (cell - 1) as f32;
+            }
             Some(ViewPart {
                 texture: slot.texture,
-                region: placement.grid.region(slot.page),
+                region: Region { min: whole.min, max },
                 level: Some(slot.page.level),
                 corner: [column * cell, row * cell],
-                extent: [cell - 1; 2],
+                extent,
             })
         };
         ([(self.side * cell).max(1); 2], self.places().filter_map(part).collect())

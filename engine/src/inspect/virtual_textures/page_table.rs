@@ -12,6 +12,8 @@ const PANEL: u32 = 768;
 const NEAR: u32 = 64;
 /// Pages of fewer pixels a side have no edges.
 const LEAST_EDGED: f32 = 6.0;
+/// Pages of fewer have no number.
+const LEAST_NUMBERED: f32 = 24.0;
 
 /// Draws what `mapped` finds for pages of level 0: the page itself or the nearest one above it that is there. Where the
 /// texture has many pages, a second panel shows those around `focus` (UV).
@@ -85,6 +87,7 @@ fn panel(
         });
         Some(PageAddress::new(0, page[0]?, page[1]?))
     };
+    let mut numbers = Vec::new();
     let mut above: Vec<Option<PageAddress>> = vec![None; size[0] as usize];
     for j in 0..size[1] {
         let (mut before, mut beside): (Option<PageAddress>, Option<PageAddress>) = (None, None);
@@ -100,6 +103,10 @@ fn panel(
             };
             let is_edge = (i > 0 && found != beside) || (j > 0 && found != *above);
             let side = found.map_or(0.0, |found| pixels_a_page * (1u32 << found.level.min(12)) as f32);
+            let is_corner = (i == 0 || found != beside) && (j == 0 || found != *above);
+            if let Some(found) = found.filter(|_| is_corner && side >= LEAST_NUMBERED) {
+                numbers.push((i, j, found.level));
+            }
             if is_edge && side >= LEAST_EDGED {
                 colour = colour.map(|channel| channel / 2);
             }
@@ -110,5 +117,12 @@ fn panel(
             }
         }
         canvas.fill(Rect { x: left + run.0, y: top + j, width: size[0] - run.0, height: 1 }, run.1);
+    }
+    for (i, j, level) in numbers {
+        // Not over the panel's edge, nor where another page begins at once.
+        if i + 16 < size[0] && j + 12 < size[1] {
+            let ink = legend::ink(legend::level_colour(level));
+            canvas.text(left + i + 4, top + j + 4, 1, ink, &level.to_string());
+        }
     }
 }

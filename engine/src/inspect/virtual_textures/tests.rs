@@ -114,12 +114,12 @@ impl Producer for Ready {
     }
 }
 
-/// A texture of 8 x 8 pages whose coarsest page is locked, and of which one fine page was asked for.
+/// A texture of 6 x 8 pages whose coarsest page is locked, and of which one fine page was asked for.
 fn asked() -> (Planner, TextureId, PoolId) {
     let mut planner = Planner::new(Knobs { prefetch: false, ..Knobs::game() });
     let pool = PoolDesc { budget_bytes: 1 << 20, ..PoolDesc::new("Grounds", 128, 4, &[LayerFormat::Bc1]) };
     let pool = planner.create_pools(&pool).unwrap()[0];
-    let texture = planner.create_texture(&TextureDesc::new("Ground", [8, 8], pool)).unwrap();
+    let texture = planner.create_texture(&TextureDesc::new("Ground", [6, 8], pool)).unwrap();
     planner.lock_from_level(texture, 3).unwrap();
     for frame in 1..=3 {
         planner.begin_frame(frame);
@@ -137,13 +137,37 @@ fn a_page_says_why_it_was_made() {
     let (planner, texture, _) = asked();
     let text = |level, x, y| page_text(&planner, texture, PageAddress::new(level, x, y));
     let all = [text(1, 2, 1), text(3, 0, 0), text(0, 4, 2), text(0, 1, 1), text(1, 9, 0), text(9, 0, 0)];
-    insta::assert_snapshot!(all.join("\n"), @"");
+    insta::assert_snapshot!(all.join("\n"), @r"
+    Ground level 1 page 2,1
+      resident: pool 0 page 2, column 2, row 0 of 10 x 10
+      last used in frame 3, 0 locks, 1 mappings
+      made in frame 3: sampled 17 times in frame 2; 1 of 2 uploads
+      frame 3, pool 0 page 2: made: sampled 17 times in frame 2; 1 of 2 uploads
+    Ground level 3 page 0,0
+      resident: pool 0 page 1, column 1, row 0 of 10 x 10
+      last used in frame 3, 1 locks, 1 mappings
+      made in frame 1: locked; exempt from budgets
+      frame 1, pool 0 page 1: made: locked; exempt from budgets
+    Ground level 0 page 4,2
+      not resident; level 1 page 2,1 in pool 0 page 2 is shown
+      no event of it is remembered
+    Ground level 0 page 1,1
+      not resident; level 3 page 0,0 in pool 0 page 1 is shown
+      no event of it is remembered
+    Ground level 1 page 9,0
+      there is no such page: level 1 has 3 x 4
+    Ground level 9 page 0,0
+      there is no such page: the coarsest level is 3
+    ");
 }
 
 #[test]
 fn events_name_their_textures() {
     let (planner, ..) = asked();
-    insta::assert_snapshot!(events_text(&planner, &planner.events(10)), @"");
+    insta::assert_snapshot!(events_text(&planner, &planner.events(10)), @r"
+    Ground level 3 page 0,0: frame 1, pool 0 page 1: made: locked; exempt from budgets
+    Ground level 1 page 2,1: frame 3, pool 0 page 2: made: sampled 17 times in frame 2; 1 of 2 uploads
+    ");
     assert_eq!(events_text(&planner, &[]), "no page was made yet");
 }
 
@@ -175,6 +199,11 @@ fn an_atlas_shows_who_is_in_it() {
     }
     let (size, parts) = atlas.sheet(&planner);
     assert_eq!((size, parts.len()), ([atlas.side * 128; 2], 2));
-    let fine = parts.iter().find(|part| part.level == Some(1)).unwrap();
-    assert_eq!((fine.region.min, fine.region.max), ([0.5, 0.25], [0.75, 0.5]));
+    let of_level = |level| parts.iter().find(|part| part.level == Some(level)).unwrap();
+    let (fine, coarse) = (of_level(1), of_level(3));
+    assert_eq!((fine.extent, fine.region.min[1], fine.region.max[1]), ([127; 2], 0.25, 0.5));
+    assert!((fine.region.min[0] - 4.0 / 6.0).abs() < 1e-6 && (fine.region.max[0] - 1.0).abs() < 1e-6);
+    // The coarsest page ends past the texture, which fills three quarters of it.
+    assert_eq!((coarse.extent, coarse.region.min), ([95, 127], [0.0; 2]));
+    assert!((coarse.region.max[0] - 8.0 / 6.0 * 95.0 / 127.0).abs() < 1e-6, "{coarse:?}");
 }
