@@ -2,7 +2,7 @@
 
 use glam::Vec2;
 use vasa::render::RenderOptions;
-use vasa::vt::runtime::{Look, Rectangle, RuntimeKind, Shape, Volume, WriterDesc};
+use vasa::vt::runtime::{Kind, Look, Rectangle, Shape, Volume, WriterDesc};
 use vasa::vt::{GroundTexturesDesc, Knobs, Options, Priority, Region, RuntimeTextureDesc};
 use vasa_tests::ground::{Ground, difference, is_same, options, small_pages};
 use vasa_tests::on_device;
@@ -99,7 +99,7 @@ fn a_stamp_that_moves_every_frame_leaves_nothing_behind() {
 /// A texture over a part of the hills that shows a calibration pattern where the ground's does not.
 fn pattern() -> RuntimeTextureDesc {
     let volume = Volume::new([-400.0, -400.0], [800.0, 800.0], [-100.0, 2000.0]).unwrap();
-    let kind = RuntimeKind::BaseColorNormalSpecularMaskYCoCg;
+    let kind = Kind::BaseColorNormalSpecularMaskYCoCg;
     RuntimeTextureDesc { tile: 64, ..RuntimeTextureDesc::new("Pattern", volume, kind, 32) }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use vasa::Engine;
 use vasa::render::RenderOptions;
 use vasa::vk::{Device, DeviceOptions, Site};
-use vasa::vt::runtime::{RuntimeKind, Volume};
+use vasa::vt::runtime::{Kind, Volume};
 use vasa::vt::{GroundTexturesDesc, RuntimeTextureDesc};
 use vasa_tests::ground::{Ground, difference, is_same, options, small_pages};
 use vasa_tests::{Harness, on_device, scenes};
@@ -164,7 +164,7 @@ fn textures_that_cannot_be_made_leave_nothing() {
         scenes::draw(&mut engine, camera);
         // Its page table was made, and is larger than that of the next; what it wants to lock is more than the pool has.
         let volume = Volume::new([0.0; 2], [512.0; 2], [0.0, 1.0]).unwrap();
-        let kind = RuntimeKind::BaseColorNormalSpecularMaskYCoCg;
+        let kind = Kind::BaseColorNormalSpecularMaskYCoCg;
         let locked = RuntimeTextureDesc {
             tile: 64,
             locked_from: Some(0),

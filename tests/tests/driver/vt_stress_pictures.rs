@@ -9,7 +9,7 @@ use vasa::render::View;
 use vasa::scene::Camera;
 use vasa::vk::{Buffer, ComputePipeline, Location, PassBindings, shader};
 use vasa::vt::runtime::pattern::Pattern;
-use vasa::vt::runtime::{Rectangle, RuntimeKind, Shape, Volume, WriterDesc};
+use vasa::vt::runtime::{Kind, Rectangle, Shape, Volume, WriterDesc};
 use vasa::vt::sampling::{VtProbe, VtProbeResult, bindings, probe_flags};
 use vasa::vt::{GroundTexturesDesc, Knobs, Options, Region, RuntimeTextureDesc, TextureId};
 use vasa::{Engine, PresentTarget};
@@ -95,7 +95,7 @@ const TILES: u32 = 8;
 
 fn patterned(name: &str, is_compressed: bool) -> RuntimeTextureDesc {
     let volume = Volume::new([0.0, 0.0], [METRES, METRES], [-100.0, 200.0]).unwrap();
-    let kind = RuntimeKind::BaseColorNormalSpecularMaskYCoCg;
+    let kind = Kind::BaseColorNormalSpecularMaskYCoCg;
     RuntimeTextureDesc {
         tile: 64,
         is_compressed,
