@@ -6,8 +6,6 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-#[cfg(test)]
-use vasa::vt::FramePlan;
 use vasa::vt::feedback::Word;
 use vasa::vt::{Entry, Knobs, PageAddress};
 

@@ -88,7 +88,9 @@ impl TerrainScene {
     /// The ground's virtual textures; with little memory their page tables are smaller, and the ground less fine.
     fn textures(&self) -> GroundTexturesDesc {
         match self.budget {
-            Some(mib) if mib < LITTLE_MIB => GroundTexturesDesc { tiles: 1024, height_tiles: 256 },
+            Some(mib) if mib < LITTLE_MIB => {
+                GroundTexturesDesc { tiles: 1024, height_tiles: 256, ..GroundTexturesDesc::default() }
+            }
             _ => GroundTexturesDesc::default(),
         }
     }

@@ -70,8 +70,8 @@ fn drawn_pages_arrive_in_the_atlas() {
             let before = Buffer::committed(&h.device, "Before", most, usage, Location::Upload).unwrap();
             before.write_mapped(0, &vec![0xa5; most as usize]).unwrap();
             h.device.wait(&waits(sparse.flush(None).unwrap())).unwrap();
-            let storage = Kind::from(kind).storage(&layers).unwrap();
-            let compressor = Compressor::new(&h.device, &[(kind.into(), storage)]).unwrap();
+            let storage = kind.storage(&layers).unwrap();
+            let compressor = Compressor::new(&h.device, &[(kind, storage)]).unwrap();
             let bytes: u64 = (0..layers.len()).map(|layer| atlas.page_bytes(layer)).sum();
             let usage = BufferUsageFlags::TRANSFER_DST;
             let result =
@@ -115,7 +115,7 @@ fn drawn_pages_arrive_in_the_atlas() {
             graph.wait_for_all().unwrap();
             let mapped = result.mapped().unwrap();
             for (index, drawn) in drawn.iter().enumerate() {
-                for (layer, expected) in stored(kind.into(), storage, drawn).iter().enumerate() {
+                for (layer, expected) in stored(kind, storage, drawn).iter().enumerate() {
                     let at = offsets[index * layers.len() + layer] as usize;
                     let found = &mapped[at..at + expected.len()];
                     let differ = found.iter().zip(expected).filter(|(a, b)| a != b).count();
