@@ -299,7 +299,9 @@ fn the_report_of_virtual_textures_is_complete() {
     for name in &pictures {
         let picture = image::open(report.join(name)).unwrap_or_else(|e| panic!("{name}: {e}")).to_rgb8();
         let first = *picture.get_pixel(0, 0);
-        assert!(picture.pixels().any(|pixel| *pixel != first), "{name} is empty");
+        // Far away the ground is displaced by nothing.
+        let is_even = picture.pixels().all(|pixel| *pixel == first);
+        assert!(!is_even || name.contains("Displacement"), "{name} is empty");
     }
     // Nothing half-written is left.
     assert_eq!(files(&report), pictures.len() + 6);
