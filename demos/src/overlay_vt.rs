@@ -89,8 +89,8 @@ impl VtPanel {
         let (response, painter) = ui.allocate_painter(vec2(WIDTH, HEIGHT), egui::Sense::hover());
         let rect = response.rect;
         painter.rect_filled(rect, 2.0, Color32::from_black_alpha(120));
-        let curves: [(Color32, fn(&FrameRecord) -> f32); 3] =
-            [(GREEN, |r| r.bias), (YELLOW, |r| r.locked), (RED, |r| r.residency)];
+        type Curve = (Color32, fn(&FrameRecord) -> f32);
+        let curves: [Curve; 3] = [(GREEN, |r| r.bias), (YELLOW, |r| r.locked), (RED, |r| r.residency)];
         for (colour, value) in curves {
             let point = |(index, record): (usize, &FrameRecord)| {
                 let x = rect.left() + rect.width() * index as f32 / (FRAMES - 1) as f32;
