@@ -14,6 +14,7 @@ use crate::vk::layout::{GpuStruct, StructLayout, check_layouts};
 use crate::vt::compress::{CompressPush, PageTexelsPush};
 use crate::vt::passes::{BuildHashTableArgs, FeedbackPush};
 use crate::vt::runtime::{PageKnot, PagePush, PageWriter};
+use crate::vt::sampling::{VirtualTexture, VirtualTextureFrame, VtProbe, VtProbeResult, VtViewPush};
 use crate::vt::tables::{PageTablePush, PageTableQuad};
 
 #[test]
@@ -57,6 +58,11 @@ const SHARED: &[StructLayout] = &[
     PagePush::LAYOUT,
     PageWriter::LAYOUT,
     PageKnot::LAYOUT,
+    VirtualTexture::LAYOUT,
+    VirtualTextureFrame::LAYOUT,
+    VtProbe::LAYOUT,
+    VtProbeResult::LAYOUT,
+    VtViewPush::LAYOUT,
 ];
 
 /// Names of the structs inside `gpu_struct!` in all sources below a folder, tests left out.
