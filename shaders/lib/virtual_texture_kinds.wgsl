@@ -102,21 +102,18 @@ fn vt_decode_normal(code: vec3<f32>) -> vec3<f32> {
     return (box_normal / max(length(box_normal), 1e-6)).xzy;
 }
 
-// Chromas of a grey: what samplers make of 16 of 31 and of 32 of 63, which 5 and 6 bits hold exactly. So greys stay grey.
-const VT_GREY_CO: f32 = 132.0 / 255.0;
-const VT_GREY_CG: f32 = 130.0 / 255.0;
-
-// Luma and two chromas of a colour code: (Co, Cg, Y).
+// Luma and two chromas of a colour code: (Co, Cg, Y). Chromas of a grey are codes that 5 and 6 bits hold exactly (16
+// of 31 and 32 of 63), so that greys stay grey.
 fn vt_encode_ycocg(rgb: vec3<f32>) -> vec3<f32> {
     let y = 0.25 * rgb.r + 0.5 * rgb.g + 0.25 * rgb.b;
     let co = 0.5 * (rgb.r - rgb.b);
     let cg = 0.5 * rgb.g - 0.25 * (rgb.r + rgb.b);
-    return vec3(VT_GREY_CO + co * (30.0 / 31.0), VT_GREY_CG + cg * (62.0 / 63.0), y);
+    return vec3((16.0 + 30.0 * co) / 31.0, (32.0 + 62.0 * cg) / 63.0, y);
 }
 
 fn vt_decode_ycocg(code: vec3<f32>) -> vec3<f32> {
-    let co = (code.x - VT_GREY_CO) * (31.0 / 30.0);
-    let cg = (code.y - VT_GREY_CG) * (63.0 / 62.0);
+    let co = (code.x * 31.0 - 16.0) / 30.0;
+    let cg = (code.y * 63.0 - 32.0) / 62.0;
     let y = code.z;
     return clamp(vec3(y + co - cg, y + cg, y - co - cg), vec3(0.0), vec3(1.0));
 }

@@ -45,17 +45,13 @@ fn unit(n: [f32; 3]) -> [f32; 3] {
 }
 
 /// Two chromas and luma, (Co, Cg, Y), of a colour code. Chromas of a grey are codes that 5 and 6 bits hold exactly.
-/// Chromas of a grey: what samplers make of 16 of 31 and of 32 of 63.
-const GREY_CO: f32 = 132.0 / 255.0;
-const GREY_CG: f32 = 130.0 / 255.0;
-
 pub(super) fn encode_ycocg([r, g, b]: [f32; 3]) -> [f32; 3] {
     let (y, co, cg) = (0.25 * r + 0.5 * g + 0.25 * b, 0.5 * (r - b), 0.5 * g - 0.25 * (r + b));
-    [GREY_CO + co * (30.0 / 31.0), GREY_CG + cg * (62.0 / 63.0), y]
+    [(16.0 + 30.0 * co) / 31.0, (32.0 + 62.0 * cg) / 63.0, y]
 }
 
 pub(super) fn decode_ycocg([x, y, luma]: [f32; 3]) -> [f32; 3] {
-    let (co, cg) = ((x - GREY_CO) * (31.0 / 30.0), (y - GREY_CG) * (63.0 / 62.0));
+    let (co, cg) = ((x * 31.0 - 16.0) / 30.0, (y * 63.0 - 32.0) / 62.0);
     [luma + co - cg, luma + cg, luma - co - cg].map(|c| c.clamp(0.0, 1.0))
 }
 
