@@ -282,8 +282,8 @@ impl RawBatch {
         self.buffers.is_empty() && self.images.is_empty() && self.tiles.is_empty()
     }
 
-    /// The lists, those of buffers apart from those of images: where one `VkBindSparseInfo` has both, validation layer
-    /// 1.3.239 looks buffers up by the handles of images, and crashes. The later part waits for the earlier.
+    /// The lists, those of buffers apart from those of images: validation layer 1.3.239 crashed on a `VkBindSparseInfo` with
+    /// both. The later part waits for the earlier.
     fn parts(&self) -> impl Iterator<Item = Lists<'_>> {
         let all = self.lists();
         let buffers = Lists { buffers: all.buffers, images: Vec::new(), tiles: Vec::new() };
