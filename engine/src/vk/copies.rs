@@ -144,29 +144,8 @@ impl CommandEncoder {
         destination: (&Image, vk::ImageLayout),
         copies: &[ImageRegion],
     ) {
-        let aspect = source.0.desc().aspect();
-        let region = |r: &ImageRegion| {
-            vk::ImageCopy::default()
-                .src_subresource(r.layers(aspect))
-                .src_offset(r.origin())
-                .dst_subresource(r.layers(aspect))
-                .dst_offset(r.origin())
-                .extent(r.size())
-        };
-        let regions: Vec<_> = copies.iter().map(region).collect();
-        if !regions.is_empty() {
-            // SAFETY: recording; both images are alive; the array is a local that outlives the call.
-            unsafe {
-                self.device().cmd_copy_image(
-                    self.raw(),
-                    source.0.raw(),
-                    source.1,
-                    destination.0.raw(),
-                    destination.1,
-                    &regions,
-                );
-            }
-        }
+        let pairs: Vec<_> = copies.iter().map(|region| (*region, *region)).collect();
+        self.copy_regions_to(source, destination, &pairs);
     }
 }
 

@@ -238,8 +238,8 @@ fn borders_of_pages_are_where_and_what_the_pattern_is() {
                 // colours of a block miss more of it the coarser the level is, inside of pages as at their borders.
                 let bound =
                     if is_compressed { [9.0, 12.0, 24.0] } else { [2.0, 2.5, 4.0] }[usize::from(level)];
-                // The software driver filters images that are not sparse in 8 bits: a step in each of the three channels
-                // that a colour is decoded from.
+                // The software driver seems to filter images that are not sparse in 8 bits: a step in each of the three
+                // channels that a colour is decoded from. Not proven.
                 let coarse = if h.device.capabilities().sparse.binding { 0.0 } else { 2.5 };
                 let is_fine =
                     most < bound + coarse && jump < 1.0 + coarse && most < 1.25 * inner + 1.0 && lean < 1.0;
