@@ -239,7 +239,7 @@ struct BcColourFit {
 }
 
 const BC_TOP: vec3<i32> = vec3<i32>(31, 63, 31);
-const BC_CHROMA: i32 = 2;
+const BC_CHROMA: i32 = 3;
 
 fn bc_expand(level: vec3<i32>) -> vec3<i32> {
     return (level << vec3(3u, 2u, 3u)) | (level >> vec3(2u, 4u, 2u));
@@ -289,7 +289,7 @@ fn bc_colour_nearest(t: BcColour, ends: BcEnds, scale: vec3<i32>, chroma: i32) -
     let sums = bc_sums(t, k);
     let squares = weight * bc_errors(sums, a, b);
     let grey = bc_form(sums, vec3(a.x - a.y), vec3(b.x - b.y)).x;
-    return BcColourFit(squares.x + squares.y + squares.z + chroma * grey, sums, k);
+    return BcColourFit(2 * (squares.x + squares.y + squares.z) + chroma * grey, sums, k);
 }
 
 // The best levels near the solution of least squares, whose determinant is not zero.
@@ -472,25 +472,17 @@ fn bc_refine(t: BcColour, start: BcEnds, start_error: i32, scale: vec3<i32>) -> 
     return best;
 }
 
-// The same for a block of greys: first the levels of red and blue with the green that matches each best, then green.
+// For a block of greys: levels of red and blue around those found, each with the green that matches it best and its
+// neighbours.
 fn bc_refine_grey(t: BcColour, start: BcEnds, scale: vec3<i32>) -> BcEnds {
     var best = start;
-    var base = start;
     var least = 0x7fffffff;
-    for (var step = 0; step < 18; step++) {
-        if step == 9 {
-            base = best;
-        }
-        let by = vec2((step % 9) / 3 - 1, step % 3 - 1);
-        var ends = base;
-        if step < 9 {
-            let level = clamp(vec2(base.first.x, base.last.x) + by, vec2(0), vec2(31));
-            let green = 2 * level + select(vec2(0), vec2(1), (level >> vec2(2u)) - (level >> vec2(3u)) >= vec2(2));
-            ends = BcEnds(vec3(level.x, green.x, level.x), vec3(level.y, green.y, level.y));
-        } else {
-            ends.first.y = clamp(base.first.y + by.x, 0, 63);
-            ends.last.y = clamp(base.last.y + by.y, 0, 63);
-        }
+    for (var step = 0; step < 81; step++) {
+        let by = vec4(step, step / 3, step / 9, step / 27) % vec4(3) - 1;
+        let level = clamp(vec2(start.first.x, start.last.x) + by.xy, vec2(0), vec2(31));
+        let nearest = 2 * level + select(vec2(0), vec2(1), (level >> vec2(2u)) - (level >> vec2(3u)) >= vec2(2));
+        let green = clamp(nearest + by.zw, vec2(0), vec2(63));
+        let ends = BcEnds(vec3(level.x, green.x, level.x), vec3(level.y, green.y, level.y));
         let error = bc_colour_nearest(t, ends, scale, BC_CHROMA).error;
         if error < least {
             least = error;

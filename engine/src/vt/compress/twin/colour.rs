@@ -26,8 +26,8 @@ pub fn expand6(level: i32) -> i32 {
 
 /// How often indices and endpoints are made from each other.
 const ROUNDS: u32 = 3;
-/// How much a difference between red and green counts in a block of greys, beside the squared errors.
-const CHROMA: i32 = 2;
+/// How much a difference between red and green counts in a block of greys, beside twice the squared errors.
+const CHROMA: i32 = 3;
 
 /// Levels of the two endpoints: 5, 6 and 5 bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -104,25 +104,17 @@ fn refine(texels: &[Block; 3], mut best: Fit, scale: [i32; 3]) -> Fit {
     best
 }
 
-/// The same for a block of greys, where 5 and 6 bits must agree: first the levels of red and blue with the green that
-/// matches each best, then green alone. What is between red and green counts as an error too.
+/// For a block of greys, where 5 and 6 bits must agree: levels of red and blue around those found, each with the green that
+/// matches it best and its neighbours. What is between red and green counts as an error too.
 fn refine_grey(texels: &[Block; 3], mut best: Fit, scale: [i32; 3]) -> Fit {
     best.error = i32::MAX;
     let base = best.ends;
-    for step in 0..9 {
-        let a = (base.first[0] + step / 3 - 1).clamp(0, 31);
-        let b = (base.last[0] + step % 3 - 1).clamp(0, 31);
-        let ends = Endpoints { first: [a, grey_match(a), a], last: [b, grey_match(b), b] };
-        let next = nearest(texels, &ends, scale, CHROMA);
-        if next.error < best.error {
-            best = next;
-        }
-    }
-    let base = best.ends;
-    for step in 0..9 {
-        let mut ends = base;
-        ends.first[1] = (base.first[1] + step / 3 - 1).clamp(0, 63);
-        ends.last[1] = (base.last[1] + step % 3 - 1).clamp(0, 63);
+    for step in 0..81 {
+        // By one down, none, or one up: -1, 0, 1.
+        let by = |place: i32| step / place % 3 - 1;
+        let level = [(base.first[0] + by(1)).clamp(0, 31), (base.last[0] + by(3)).clamp(0, 31)];
+        let green = [grey_match(level[0]) + by(9), grey_match(level[1]) + by(27)].map(|g| g.clamp(0, 63));
+        let ends = Endpoints { first: [level[0], green[0], level[0]], last: [level[1], green[1], level[1]] };
         let next = nearest(texels, &ends, scale, CHROMA);
         if next.error < best.error {
             best = next;
@@ -181,7 +173,7 @@ fn fit(sums: &Sums) -> Option<Endpoints> {
     Some(ends)
 }
 
-/// The nearest of the four colours for each texel, and the error that is left. `chroma` is how much the difference
+/// The nearest of the four colours for each texel, and twice the error that is left. `chroma` is how much the difference
 /// between red and green counts.
 fn nearest(texels: &[Block; 3], ends: &Endpoints, scale: [i32; 3], chroma: i32) -> Fit {
     let a: [i32; 3] = std::array::from_fn(|c| expand(c, ends.first[c]));
@@ -193,7 +185,7 @@ fn nearest(texels: &[Block; 3], ends: &Endpoints, scale: [i32; 3], chroma: i32) 
         std::array::from_fn(|i| steps(6 * (0..3).map(|c| (texels[c][i] - a[c]) * d[c]).sum::<i32>(), length));
     let sums = Sums::new(texels, &indices);
     let squares: i32 = (0..3).map(|c| weight[c] * sums.error(c, a[c], b[c])).sum();
-    Fit { ends: *ends, indices, error: squares + chroma * sums.form(a[0] - a[1], b[0] - b[1]) }
+    Fit { ends: *ends, indices, error: 2 * squares + chroma * sums.form(a[0] - a[1], b[0] - b[1]) }
 }
 
 /// How many of 1, 3 and 5 times `unit` are below `at`.
