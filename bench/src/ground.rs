@@ -28,8 +28,11 @@ const CANARY: [&str; 2] = ["Sky", "ToneMap"];
 const DEM: &str = "anatolia_srtm3.tif";
 /// Frames whose times are not counted after a change: the first two belong to what was before.
 const TURN_FRAMES: u32 = 6;
-/// Frames without a page after which a view is settled.
-const QUIET_FRAMES: u32 = 30;
+/// Frames without a page after which a view is settled: all pixels said in them what they sampled, more than once.
+const QUIET_FRAMES: u32 = 40;
+/// Of so many pixels a side one gives feedback while a view settles: by the usual one, a page that a single pixel shows is
+/// found hundreds of frames later, when something is measured.
+const SETTLING_FACTOR: u32 = 4;
 /// Metres of the eye above the ground.
 const EYE: f32 = 300.0;
 
@@ -126,6 +129,8 @@ pub(crate) fn settle(
     extent: [u32; 2],
     most: u32,
 ) -> Result<Settled, Error> {
+    let usual = engine.textures().map(|textures| textures.options().feedback_factor);
+    change(engine, |options| options.feedback_factor = SETTLING_FACTOR);
     let mut settled = Settled::default();
     let mut frames = 0;
     while frames < most && frames - settled.frames < QUIET_FRAMES {
@@ -138,6 +143,7 @@ pub(crate) fn settle(
         }
     }
     settled.is_settled = frames - settled.frames >= QUIET_FRAMES;
+    change(engine, |options| options.feedback_factor = usual.unwrap_or(options.feedback_factor));
     Ok(settled)
 }
 
