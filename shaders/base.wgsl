@@ -16,9 +16,9 @@ struct BasePush {
     displacement_texture: u32,
     // Metres from the camera where displacement begins to fade, and where it is gone.
     displacement_fade: vec2<f32>,
-    // 1 where what is nearer than the finest page shows is evaluated here.
-    near_detail: u32,
-    padding: u32,
+    // Metres from the camera within which what the finest page cannot show is evaluated here.
+    near_reach: f32,
+    padding: f32,
 }
 var<immediate> pc: BasePush;
 
@@ -167,14 +167,13 @@ fn pixel_of(in: Varyings) -> Pixel {
     return Pixel(in.relative + (*f).camera, dx, dy);
 }
 
-// A sampler with one width for all directions blurs ground seen at a grazing angle: meet it half-way.
+// A sampler with one width for all directions blurs ground seen at a grazing angle along one of them, or flickers along the
+// other: meet half-way. Both axes get the mean width, which what is evaluated fades by too.
 fn met_half_way(pixel: Pixel) -> Pixel {
-    let a = length(pixel.dx);
-    let b = length(pixel.dy);
-    let narrower = max(sqrt(min(a, b) / max(max(a, b), 1e-9)), 0.3);
-    return Pixel(
-        pixel.world, pixel.dx * select(1.0, narrower, a > b), pixel.dy * select(narrower, 1.0, a > b),
-    );
+    let a = length(pixel.dx.xz);
+    let b = length(pixel.dy.xz);
+    let mean = max(sqrt(a * b), 0.3 * max(a, b));
+    return Pixel(pixel.world, pixel.dx * (mean / max(a, 1e-9)), pixel.dy * (mean / max(b, 1e-9)));
 }
 
 fn narrowed(pixel: Pixel) -> Pixel {
@@ -199,9 +198,10 @@ fn direct_ground(pixel: Pixel) -> TerrainMaterial {
 const NO_TEXTURE: u32 = 0xffffffffu;
 // The mask of the ground is its occlusion, as a share of this: see vt/page_terrain.wgsl.
 const MOST_OCCLUSION: f32 = 1.12;
-// Levels below the finest page where the materials themselves begin to be evaluated, and where nothing else is.
-const NEAR_BEGIN: f32 = -0.4;
-const NEAR_END: f32 = -1.4;
+// Levels where the materials themselves begin to be evaluated, and where nothing else is: below 0 the texture has nothing
+// finer.
+const NEAR_BEGIN: f32 = 0.2;
+const NEAR_END: f32 = -0.5;
 // How far up a stone the ground lies, as a share of a metre.
 const COVER: f32 = 0.45;
 
@@ -219,24 +219,14 @@ fn map_pixel(pixel: Pixel, position: vec4<f32>) -> MapPixel {
     return MapPixel(uv, pixel.dx.xz / size, pixel.dy.xz / size, vec2<u32>(position.xy));
 }
 
-// The ground's surface as its virtual texture has it. Closer than its finest page, the materials take over.
-fn virtual_ground(pixel: Pixel, map: MapPixel, feedback: ptr<function, VtFeedback>) -> TerrainMaterial {
+// The ground's surface as its virtual texture has it.
+fn virtual_ground(map: MapPixel, feedback: ptr<function, VtFeedback>) -> TerrainMaterial {
     let vt = vt_texture(pc.surface_texture);
     let request = vt_request(vt, vt_frame(), map.uv, map.dx, map.dy, 0.0, map.at);
     let sample = vt_sample_layers(vt, request, 3u, feedback);
-    var s = vt_surface(VT_KIND_BASE_COLOR_NORMAL_SPECULAR_MASK_YCOCG, sample.layers);
-    var ground = TerrainMaterial(s.base_colour, s.normal, s.roughness, s.specular, s.mask.x * MOST_OCCLUSION, 0.0);
-    let near = smoothstep(NEAR_BEGIN, NEAR_END, vt_footprint_level(vt, map.dx, map.dy));
-    if pc.near_detail != 0u && near > 0.0 {
-        let direct = direct_ground(narrowed(pixel));
-        ground.base_colour = mix(ground.base_colour, direct.base_colour, near);
-        ground.normal = normalize(mix(ground.normal, direct.normal, near));
-        ground.roughness = mix(ground.roughness, direct.roughness, near);
-        ground.specular = mix(ground.specular, direct.specular, near);
-        ground.occlusion = mix(ground.occlusion, direct.occlusion, near);
-    }
-    ground.base_colour = vt_shown(vt, sample.page, ground.base_colour);
-    return ground;
+    let s = vt_surface(VT_KIND_BASE_COLOR_NORMAL_SPECULAR_MASK_YCOCG, sample.layers);
+    let colour = vt_shown(vt, sample.page, s.base_colour);
+    return TerrainMaterial(colour, s.normal, s.roughness, s.specular, s.mask.x * MOST_OCCLUSION, 0.0);
 }
 
 // The level at which vertices at a distance read displacement: neighbours of different chunks read the same.
@@ -273,27 +263,30 @@ fn covered(in: Varyings, pixel: Pixel, map: MapPixel, feedback: ptr<function, Vt
     if share <= 0.0 {
         return in.colour;
     }
-    return mix(in.colour, virtual_ground(pixel, map, feedback).base_colour, 0.85 * share);
+    return mix(in.colour, virtual_ground(map, feedback).base_colour, 0.85 * share);
+}
+
+// Where pages are sampled: as sharp as the materials themselves would be.
+fn seen_map_pixel(whole: Pixel, position: vec4<f32>) -> MapPixel {
+    if (vt_texture(pc.surface_texture).flags & VT_ANISOTROPIC) == 0u {
+        return map_pixel(met_half_way(whole), position);
+    }
+    return map_pixel(whole, position);
 }
 
 fn virtual_light(in: Varyings, occlusion: f32) -> vec4<f32> {
     let whole = pixel_of(in);
-    // Pages are as sharp as the materials themselves would be.
-    var seen = whole;
-    if (vt_texture(pc.surface_texture).flags & VT_ANISOTROPIC) == 0u {
-        seen = met_half_way(whole);
-    }
-    let map = map_pixel(seen, in.clip);
-    var feedback = vt_no_feedback();
+    let map = seen_map_pixel(whole, in.clip);
+    var feedback = vt_feedback_of(map.at);
     var ground: TerrainMaterial;
     var shown = in;
     if is_ground(in) {
-        ground = virtual_ground(whole, map, &feedback);
+        ground = virtual_ground(map, &feedback);
         ask_for_displacement(in, map, &feedback);
     } else {
         shown.colour = covered(in, whole, map, &feedback);
     }
-    vt_feedback_write(feedback, map.at);
+    vt_feedback_write(feedback);
     return vec4(shaded(shown, narrowed(whole), ground, occlusion), 1.0);
 }
 
@@ -306,6 +299,32 @@ fn base_fragment_virtual(in: Varyings) -> @location(0) vec4<f32> {
 fn base_fragment_virtual_occluded(in: Varyings) -> @location(0) vec4<f32> {
     let distance = frames[pc.frame_index].near / max(in.clip.z, 1e-9);
     return virtual_light(in, ambient_visibility(in.clip.xy, distance));
+}
+
+// What lies closer than the finest page shows, with its materials evaluated here, over what the virtual texture gave: drawn
+// a second time, for near ground only, so that all else does without the materials' code.
+fn near_light(in: Varyings, occlusion: f32) -> vec4<f32> {
+    let whole = pixel_of(in);
+    let map = seen_map_pixel(whole, in.clip);
+    let level = vt_footprint_level(vt_texture(pc.surface_texture), map.dx, map.dy);
+    let reach = 1.0 - smoothstep(0.8 * pc.near_reach, pc.near_reach, length(in.relative));
+    let near = reach * smoothstep(NEAR_BEGIN, NEAR_END, level);
+    if near <= 0.0 {
+        return vec4(0.0);
+    }
+    let pixel = narrowed(whole);
+    return vec4(near * shaded(in, pixel, direct_ground(pixel), occlusion), near);
+}
+
+@fragment
+fn base_fragment_near(in: Varyings) -> @location(0) vec4<f32> {
+    return near_light(in, 1.0);
+}
+
+@fragment
+fn base_fragment_near_occluded(in: Varyings) -> @location(0) vec4<f32> {
+    let distance = frames[pc.frame_index].near / max(in.clip.z, 1e-9);
+    return near_light(in, ambient_visibility(in.clip.xy, distance));
 }
 
 @fragment

@@ -197,16 +197,20 @@ fn vt_footprint_level(vt: VirtualTexture, dx: vec2<f32>, dy: vec2<f32>) -> f32 {
     return select(16.0, clamp(0.5 * log2(max(square, 1e-10)), -16.0, 16.0), vt_is_finite(a + b));
 }
 
-// Interleaved gradient noise (Jimenez 2014), 0..1, moved by frame.
+// Interleaved gradient noise (Jimenez 2014), 0..1, moved by frame. The inner sum is a fraction of 2^32 in whole numbers:
+// in floats its last bits, which the factor makes large, differ from device to device.
 fn vt_noise(pixel: vec2<u32>, frame: u32) -> f32 {
-    let p = vec2<f32>(pixel) + 5.588238 * f32(frame & 63u);
-    return fract(52.9829189 * fract(dot(p, vec2(0.06711056, 0.00583715))));
+    let turn = pixel.x * 288237660u + pixel.y * 25070368u + (frame & 63u) * 1750839832u;
+    return fract(52.9829189 * (f32(turn >> 8u) / 16777216.0));
 }
 
 // A level with the biases of texture and frame, and with noise where the texture is filtered by chance.
 fn vt_explicit_level(vt: VirtualTexture, frame: VirtualTextureFrame, level: f32, pixel: vec2<u32>) -> f32 {
     let bounded = clamp(select(16.0, level, vt_is_finite(level)), -16.0, 16.0);
-    let noise = select(0.0, vt_noise(pixel, frame.frame), (vt.flags & VT_STOCHASTIC) != 0u);
+    var noise = 0.0;
+    if (vt.flags & VT_STOCHASTIC) != 0u {
+        noise = vt_noise(pixel, frame.frame);
+    }
     return bounded + vt.bias + frame.global_bias + noise;
 }
 
@@ -297,9 +301,9 @@ fn vt_page(vt: VirtualTexture, place: VtPlace, table_texel: vec4<u32>) -> VtPage
 struct VtFootprint {
     dx: vec2<f32>,
     dy: vec2<f32>,
-    // The longer of both.
+    // The longer of both, for taps along it.
     axis: vec2<f32>,
-    // Taps along it.
+    // How many.
     taps: f32,
 }
 
@@ -312,8 +316,14 @@ fn vt_footprint(vt: VirtualTexture, page: VtPage, dx: vec2<f32>, dy: vec2<f32>) 
     let b = length(y) * vt.atlas_side;
     let short_x = x * min(most / max(a, 1e-9), 1.0);
     let short_y = y * min(most / max(b, 1e-9), 1.0);
+    // Of two steps that point almost the same way, a sampler sees an ellipse that is longer than either.
+    let p = dot(short_x, short_x);
+    let q = dot(short_y, short_y);
+    let r = 2.0 * dot(short_x, short_y);
+    let longest = sqrt(0.5 * (p + q + sqrt((p - q) * (p - q) + r * r))) * vt.atlas_side;
+    let by = min(most / max(longest, 1e-9), 1.0);
     let taps = clamp(ceil(min(max(a, b), most)), 1.0, vt_most_taps(vt));
-    return VtFootprint(short_x, short_y, select(short_y, short_x, a > b), taps);
+    return VtFootprint(short_x * by, short_y * by, select(short_y, short_x, a > b), taps);
 }
 
 fn vt_fallback(vt: VirtualTexture) -> VtLayers {
@@ -361,10 +371,13 @@ fn vt_shown(vt: VirtualTexture, page: VtPage, colour: vec3<f32>) -> vec3<f32> {
 struct VtFeedback {
     word: u32,
     samples: u32,
+    // Most pixels do not speak in a frame, and have nothing to choose.
+    is_heard: bool,
 }
 
+// Of who never speaks.
 fn vt_no_feedback() -> VtFeedback {
-    return VtFeedback(VT_NO_WORD, 0u);
+    return VtFeedback(VT_NO_WORD, 0u, false);
 }
 
 // PCG hash (Jarzynski and Olano 2020).
@@ -385,27 +398,23 @@ fn vt_feedback_word(vt: VirtualTexture, place: VtPlace, whole_level: i32) -> u32
 
 // Counts a sample: of n samples of a pixel the n-th takes the place of the one kept with probability 1 / n.
 fn vt_feedback_add(feedback: VtFeedback, word: u32, pixel: vec2<u32>, frame: u32) -> VtFeedback {
-    if word == VT_NO_WORD {
+    if word == VT_NO_WORD || !feedback.is_heard {
         return feedback;
     }
     let samples = feedback.samples + 1u;
     let chance = vt_hash(pixel.x ^ vt_hash(pixel.y ^ vt_hash(frame ^ (samples << 24u))));
-    return VtFeedback(select(feedback.word, word, chance % samples == 0u), samples);
+    return VtFeedback(select(feedback.word, word, chance % samples == 0u), samples, true);
 }
 
-// Whether this pixel is the one of its block that gives feedback in this frame. In as many frames as a block has
-// pixels each has its turn once, in an order that spreads.
+// Whether this pixel is the one of its block that gives feedback in this frame. In as many frames as a block has pixels
+// each has its turn once, in an order that spreads (the steps are close to Roberts's R2 sequence, 2018); other blocks are
+// at other places of the same order.
 fn vt_gives_feedback(frame: VirtualTextureFrame, pixel: vec2<u32>) -> bool {
     let log2 = frame.feedback_factor_log2;
+    let side = 1u << log2;
     let block = pixel >> vec2(log2);
-    let within = pixel & vec2((1u << log2) - 1u);
-    let pixels = 1u << (2u * log2);
-    let step = ((pixels * 79u) >> 7u) | 1u;
-    let turn = (vt_hash(block.x ^ vt_hash(block.y)) + frame.frame * step) & (pixels - 1u);
-    // The even bits are x, the odd ones y.
-    var place = vec2(0u);
-    for (var bit = 0u; bit < log2; bit++) {
-        place |= vec2((turn >> (2u * bit)) & 1u, (turn >> (2u * bit + 1u)) & 1u) << vec2(bit);
-    }
-    return all(within == place);
+    let within = pixel & vec2(side - 1u);
+    let step = (((side * 193u) >> 8u) << log2) | ((side * 146u) >> 8u) | 1u;
+    let turn = ((block.x * 0x9e3779b1u + block.y * 0x85ebca77u) >> 8u) + frame.frame * step;
+    return ((turn ^ (within.x | (within.y << log2))) & (side * side - 1u)) == 0u;
 }

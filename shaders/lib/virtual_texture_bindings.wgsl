@@ -1,11 +1,11 @@
 // Sampling virtual textures through the bindings of a material: see lib/virtual_texture.wgsl for what each is.
 //
 //   let vt = vt_texture(slot);
-//   var feedback = vt_no_feedback();
+//   var feedback = vt_feedback_of(pixel);
 //   let request = vt_request(vt, vt_frame(), uv, dx, dy, 0.0, pixel);
 //   let sample = vt_sample(vt, request, &feedback);          // any number of samples
 //   let surface = vt_sample_surface(vt, sample);             // base colour, normal, roughness ...
-//   vt_feedback_write(feedback, pixel);                      // once, with lib/virtual_texture_feedback.wgsl
+//   vt_feedback_write(feedback);                             // once, with lib/virtual_texture_feedback.wgsl
 //
 // No implicit derivatives: it may be called in any flow. A fragment shader that writes feedback forces early depth
 // tests (`@early_depth_test(force)`), or hidden surfaces ask for pages.
@@ -39,6 +39,11 @@ fn vt_frame() -> VirtualTextureFrame {
 // A texture by its slot; the last one for a slot that there is not.
 fn vt_texture(slot: u32) -> VirtualTexture {
     return virtual_textures.textures[min(slot, max(virtual_textures.frame.texture_count, 1u) - 1u)];
+}
+
+// What a pixel will say of what it samples.
+fn vt_feedback_of(pixel: vec2<u32>) -> VtFeedback {
+    return VtFeedback(VT_NO_WORD, 0u, vt_gives_feedback(virtual_textures.frame, pixel));
 }
 
 // The page that shows `place` at a level.
@@ -90,6 +95,9 @@ fn vt_fetch(vt: VirtualTexture, page: VtPage, request: VtRequest, count: u32) ->
 // Counts a sample for feedback. Where two levels are filtered, both are asked for: nobody else may ask for the coarser
 // one, and in its place would be whatever lies above.
 fn vt_ask(vt: VirtualTexture, request: VtRequest, feedback: ptr<function, VtFeedback>) {
+    if !(*feedback).is_heard {
+        return;
+    }
     let frame = virtual_textures.frame.frame;
     let whole = vt_whole_level(vt, request.level);
     *feedback = vt_feedback_add(*feedback, vt_feedback_word(vt, request.place, whole), request.pixel, frame);
@@ -106,13 +114,18 @@ fn vt_sample_layers(
     let whole = vt_whole_level(vt, request.level);
     vt_ask(vt, request, feedback);
     let page = vt_lookup(vt, request.place, whole);
-    var layers = vt_fetch(vt, page, request, count);
     let share = vt_trilinear_share(vt, request.level);
+    var layers: VtLayers;
     if share > 0.0 {
-        let coarser = vt_fetch(vt, vt_lookup(vt, request.place, whole + 1), request, count);
+        // Both entries before both fetches: they wait for memory together.
+        let next = vt_lookup(vt, request.place, whole + 1);
+        layers = vt_fetch(vt, page, request, count);
+        let coarser = vt_fetch(vt, next, request, count);
         layers.layer0 = mix(layers.layer0, coarser.layer0, share);
         layers.layer1 = mix(layers.layer1, coarser.layer1, share);
         layers.layer2 = mix(layers.layer2, coarser.layer2, share);
+    } else {
+        layers = vt_fetch(vt, page, request, count);
     }
     return VtSample(layers, page, whole);
 }

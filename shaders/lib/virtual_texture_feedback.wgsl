@@ -9,13 +9,12 @@
 const VT_FIRST_FEEDBACK: u32 = 4u;
 
 // Called once a pixel, when it has sampled all it samples.
-fn vt_feedback_write(feedback: VtFeedback, pixel: vec2<u32>) {
-    let frame = virtual_textures.frame;
-    if feedback.word == VT_NO_WORD || !vt_gives_feedback(frame, pixel) {
+fn vt_feedback_write(feedback: VtFeedback) {
+    if feedback.word == VT_NO_WORD {
         return;
     }
     let place = atomicAdd(&vt_feedback[0], 1u);
-    if place < frame.feedback_capacity {
+    if place < virtual_textures.frame.feedback_capacity {
         atomicStore(&vt_feedback[VT_FIRST_FEEDBACK + place], feedback.word);
     }
 }

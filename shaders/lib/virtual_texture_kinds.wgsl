@@ -7,7 +7,8 @@
 // share of two codes is the code of something between.
 //
 //   base colour   square root of linear light: even steps in 5, 6 and 8 bits; decoded by squaring
-//   normal        n * 0.5 + 0.5 in the space of the box: x east, y south, z up
+//   normal        (n * 127 + 128) / 255 in the space of the box: x east, y south, z up. 0 is a code that 8 bits hold
+//                 exactly, so that flat ground is flat on every device
 //   roughness, specular, mask   as they are
 //   height        (metres - offset) / scale, both in the VirtualTexture
 //
@@ -17,8 +18,8 @@
 //   | BaseColor                        | BC1 rgb base colour            |                                           |                                               |
 //   | BaseColorNormalRoughness         | BC1 rgb base colour            | BC3 r roughness, g normal y, a normal x   |                                               |
 //   | BaseColorNormalSpecular          | BC3 rgb base colour, a specular| BC3 r roughness, g normal y, a normal x   |                                               |
-//   | BaseColorNormalSpecularYCoCg     | BC3 r Co, g Cg, a Y            | BC5 r normal x, g normal y                | BC1 r specular, g roughness, b normal z       |
-//   | BaseColorNormalSpecularMaskYCoCg | BC3 r Co, g Cg, a Y            | BC5 r normal x, g normal y                | BC3 r specular, g roughness, b normal z, a mask|
+//   | BaseColorNormalSpecularYCoCg     | BC3 r Co, g Cg, b scale, a Y   | BC5 r normal x, g normal y                | BC1 r specular, g roughness, b normal z       |
+//   | BaseColorNormalSpecularMaskYCoCg | BC3 r Co, g Cg, b scale, a Y   | BC5 r normal x, g normal y                | BC3 r specular, g roughness, b normal z, a mask|
 //   | Mask4                            | BC3 rgba masks                 |                                           |                                               |
 //   | WorldHeight                      | R16 r height                   |                                           |                                               |
 //   | Displacement                     | BC4 or R16 r height            |                                           |                                               |
@@ -88,33 +89,53 @@ fn vt_decode_base_colour(code: vec3<f32>) -> vec3<f32> {
     return code * code;
 }
 
+// Of a normal that points up.
+const VT_UP_CODE: vec3<f32> = vec3<f32>(0.5019607843, 0.5019607843, 1.0);
+
+fn vt_normal_code(n: vec3<f32>) -> vec3<f32> {
+    return (n * 127.0 + 128.0) / 255.0;
+}
+
+// Blended codes are of normals that are shorter than one.
+fn vt_normal_of_code(code: vec3<f32>) -> vec3<f32> {
+    return (code * 255.0 - 128.0) / 127.0;
+}
+
+fn vt_unit_code(code: vec3<f32>) -> vec3<f32> {
+    let blended = vt_normal_of_code(code);
+    return vt_normal_code(blended / max(length(blended), 1e-6));
+}
+
 // From the world (y up) to the box (z up).
 fn vt_encode_normal(world: vec3<f32>) -> vec3<f32> {
-    return world.xzy * 0.5 + 0.5;
+    return vt_normal_code(world.xzy);
 }
 
 // From x and y of the box's code, and the code of z: only whether it is at least a half counts.
 fn vt_decode_normal(code: vec3<f32>) -> vec3<f32> {
-    let xy = code.xy * 2.0 - 1.0;
+    let xy = vt_normal_of_code(code).xy;
     // Filtered or compressed codes may lie outside of the unit circle.
     let z = sqrt(max(1.0 - dot(xy, xy), 0.0)) * select(-1.0, 1.0, code.z >= 0.5);
     let box_normal = vec3(xy, z);
     return (box_normal / max(length(box_normal), 1e-6)).xzy;
 }
 
-// Luma and two chromas of a colour code: (Co, Cg, Y). Chromas of a grey are codes that 5 and 6 bits hold exactly (16
-// of 31 and 32 of 63), so that greys stay grey.
-fn vt_encode_ycocg(rgb: vec3<f32>) -> vec3<f32> {
+// Two chromas, their scale, and luma of a colour code: (Co, Cg, scale, Y). Chromas of a grey are 132 and 130 of 255, which
+// 5 and 6 bits hold exactly, so that greys stay grey. 5 and 6 bits are few for the pale colours of ground: who packs blocks
+// multiplies the chromas of each by what they have room for (the idea: van Waveren and Castano, "Real-Time YCoCg-DXT
+// Compression", 2007). Scales 1, 2, 4 and 8 are codes 0, 33, 99 and 231, which 5 bits hold exactly too. Here it is 1.
+fn vt_encode_ycocg(rgb: vec3<f32>) -> vec4<f32> {
     let y = 0.25 * rgb.r + 0.5 * rgb.g + 0.25 * rgb.b;
     let co = 0.5 * (rgb.r - rgb.b);
     let cg = 0.5 * rgb.g - 0.25 * (rgb.r + rgb.b);
-    return vec3((16.0 + 30.0 * co) / 31.0, (32.0 + 62.0 * cg) / 63.0, y);
+    return vec4((132.0 + 246.0 * co) / 255.0, (130.0 + 250.0 * cg) / 255.0, 0.0, y);
 }
 
-fn vt_decode_ycocg(code: vec3<f32>) -> vec3<f32> {
-    let co = (code.x * 31.0 - 16.0) / 30.0;
-    let cg = (code.y * 63.0 - 32.0) / 62.0;
-    let y = code.z;
+fn vt_decode_ycocg(code: vec4<f32>) -> vec3<f32> {
+    let share = 1.0 / (1.0 + code.b * (255.0 / 33.0));
+    let co = (code.r * 255.0 - 132.0) * (share / 246.0);
+    let cg = (code.g * 255.0 - 130.0) * (share / 250.0);
+    let y = code.a;
     return clamp(vec3(y + co - cg, y + cg, y - co - cg), vec3(0.0), vec3(1.0));
 }
 
@@ -156,10 +177,10 @@ fn vt_targets(kind: u32, a: VtAttributes, opacity: f32) -> VtTargets {
 fn vt_attributes(kind: u32, t: VtTargets) -> VtAttributes {
     if kind == VT_KIND_MASK4 {
         let masks = vec4(t.target0.xy, t.target1.xy);
-        return VtAttributes(vec3(0.0), 0.0, vec3(0.5, 0.5, 1.0), 0.0, masks, 0.0);
+        return VtAttributes(vec3(0.0), 0.0, VT_UP_CODE, 0.0, masks, 0.0);
     }
     if kind == VT_KIND_WORLD_HEIGHT || kind == VT_KIND_DISPLACEMENT {
-        return VtAttributes(vec3(0.0), 0.0, vec3(0.5, 0.5, 1.0), 0.0, vec4(0.0), t.target0.x);
+        return VtAttributes(vec3(0.0), 0.0, VT_UP_CODE, 0.0, vec4(0.0), t.target0.x);
     }
     let masks = vec4(t.target1.z, 0.0, 0.0, 0.0);
     return VtAttributes(
@@ -169,8 +190,7 @@ fn vt_attributes(kind: u32, t: VtTargets) -> VtAttributes {
 
 // Attributes in the layers of a kind. Blended normals are shorter than one: they are put right here.
 fn vt_pack(kind: u32, a: VtAttributes) -> VtLayers {
-    let blended = a.normal * 2.0 - 1.0;
-    let normal = blended / max(length(blended), 1e-6) * 0.5 + 0.5;
+    let normal = vt_unit_code(a.normal);
     let base = vec4(a.base_colour, 1.0);
     let roughness_normal = vec4(a.roughness, normal.y, 0.0, normal.x);
     let normal_xy = vec4(normal.xy, 0.0, 1.0);
@@ -187,11 +207,11 @@ fn vt_pack(kind: u32, a: VtAttributes) -> VtLayers {
         }
         case VT_KIND_BASE_COLOR_NORMAL_SPECULAR_YCOCG: {
             let third = vec4(a.specular, a.roughness, normal.z, 1.0);
-            return VtLayers(vec4(ycocg.xy, 0.0, ycocg.z), normal_xy, third);
+            return VtLayers(ycocg, normal_xy, third);
         }
         case VT_KIND_BASE_COLOR_NORMAL_SPECULAR_MASK_YCOCG: {
             let third = vec4(a.specular, a.roughness, normal.z, a.mask.x);
-            return VtLayers(vec4(ycocg.xy, 0.0, ycocg.z), normal_xy, third);
+            return VtLayers(ycocg, normal_xy, third);
         }
         case VT_KIND_MASK4: {
             return VtLayers(a.mask, vec4(0.0), vec4(0.0));
@@ -204,7 +224,7 @@ fn vt_pack(kind: u32, a: VtAttributes) -> VtLayers {
 
 // Attributes from the layers of a kind. What a kind does not store: roughness 1, specular and mask 0, normal up.
 fn vt_unpack(kind: u32, l: VtLayers) -> VtAttributes {
-    let up = vec3(0.5, 0.5, 1.0);
+    let up = VT_UP_CODE;
     switch kind {
         case VT_KIND_BASE_COLOR: {
             return VtAttributes(l.layer0.rgb, 1.0, up, 0.0, vec4(0.0), 0.0);
@@ -219,12 +239,12 @@ fn vt_unpack(kind: u32, l: VtLayers) -> VtAttributes {
         }
         case VT_KIND_BASE_COLOR_NORMAL_SPECULAR_YCOCG: {
             let normal = vec3(l.layer1.rg, l.layer2.b);
-            let base = vt_decode_ycocg(vec3(l.layer0.rg, l.layer0.a));
+            let base = vt_decode_ycocg(l.layer0);
             return VtAttributes(base, l.layer2.g, normal, l.layer2.r, vec4(0.0), 0.0);
         }
         case VT_KIND_BASE_COLOR_NORMAL_SPECULAR_MASK_YCOCG: {
             let normal = vec3(l.layer1.rg, l.layer2.b);
-            let base = vt_decode_ycocg(vec3(l.layer0.rg, l.layer0.a));
+            let base = vt_decode_ycocg(l.layer0);
             let mask = vec4(l.layer2.a, 0.0, 0.0, 0.0);
             return VtAttributes(base, l.layer2.g, normal, l.layer2.r, mask, 0.0);
         }
@@ -239,8 +259,7 @@ fn vt_unpack(kind: u32, l: VtLayers) -> VtAttributes {
 
 // BaseColorNormalRoughness in low quality: layer 0 RGB565 base colour, layer 1 RGBA5551 normal x, normal y, roughness.
 fn vt_pack_low(a: VtAttributes) -> VtLayers {
-    let blended = a.normal * 2.0 - 1.0;
-    let normal = blended / max(length(blended), 1e-6) * 0.5 + 0.5;
+    let normal = vt_unit_code(a.normal);
     return VtLayers(vec4(a.base_colour, 1.0), vec4(normal.xy, a.roughness, 1.0), vec4(0.0));
 }
 

@@ -136,16 +136,16 @@ struct NormalRow {
 
 // Blended normals are shorter than one: brought to length one, codes of 8 bits to codes of 8 bits.
 fn unit_row(x: vec4<i32>, y: vec4<i32>, z: vec4<i32>) -> NormalRow {
-    let u = 2 * x - 255;
-    let v = 2 * y - 255;
-    let w = 2 * z - 255;
-    let length = whole_root((u * u + v * v + w * w) * 4096);
-    let by = (vec4(66846720) + length / 2) / length;
+    let u = x - 128;
+    let v = y - 128;
+    let w = z - 128;
+    let length = max(whole_root((u * u + v * v + w * w) * 16384), vec4(1));
+    let by = (vec4(133169152) + length / 2) / length;
     return NormalRow(unit_code(u, by), unit_code(v, by), unit_code(w, by));
 }
 
 fn unit_code(v: vec4<i32>, by: vec4<i32>) -> vec4<i32> {
-    return clamp((v * by + 1048576) >> vec4(13u), vec4(0), vec4(255));
+    return clamp(128 + ((v * by + 4096) >> vec4(13u)), vec4(0), vec4(255));
 }
 
 fn unit_normals(xy: BcPixels, z: BcRows) -> Normals {
@@ -163,12 +163,28 @@ struct YcocgRow {
 }
 
 // Chromas of a grey are 132 and 130: levels that 5 and 6 bits have.
-fn ycocg_row(r: vec4<i32>, g: vec4<i32>, b: vec4<i32>) -> YcocgRow {
+fn ycocg_row(r: vec4<i32>, g: vec4<i32>, b: vec4<i32>, scale: i32) -> YcocgRow {
     return YcocgRow(
-        (8160 + 30 * (r - b) + 31) / vec4(62),
-        (16320 + 31 * (2 * g - r - b) + 63) / vec4(126),
+        (67575 + 246 * scale * (r - b)) / vec4(510),
+        (66555 + 125 * scale * (2 * g - r - b)) / vec4(510),
         (r + 2 * g + b + 2) / vec4(4),
     );
+}
+
+// The larger chroma, 510 at most.
+fn chroma_row(r: vec4<i32>, g: vec4<i32>, b: vec4<i32>) -> vec4<i32> {
+    return max(2 * abs(r - b), abs(2 * g - r - b));
+}
+
+// By how much the chromas of a block are multiplied, and the code of it.
+fn chroma_scale(most: i32) -> vec2<i32> {
+    if most <= 63 {
+        return vec2(8, 231);
+    }
+    if most <= 127 {
+        return vec2(4, 99);
+    }
+    return select(vec2(1, 0), vec2(2, 33), most <= 255);
 }
 
 // ---- layers of the kinds -------------------------------------------------------------------------------------------
@@ -194,12 +210,18 @@ fn layer_roughness_normal(j: Job) -> BcPixels {
 
 fn layer_ycocg(j: Job) -> BcPixels {
     let base = load0(j);
-    let a = ycocg_row(base.r.a, base.g.a, base.b.a);
-    let b = ycocg_row(base.r.b, base.g.b, base.b.b);
-    let c = ycocg_row(base.r.c, base.g.c, base.b.c);
-    let d = ycocg_row(base.r.d, base.g.d, base.b.d);
+    let chroma = BcRows(
+        chroma_row(base.r.a, base.g.a, base.b.a), chroma_row(base.r.b, base.g.b, base.b.b),
+        chroma_row(base.r.c, base.g.c, base.b.c), chroma_row(base.r.d, base.g.d, base.b.d),
+    );
+    let scale = chroma_scale(bc_max(chroma));
+    let a = ycocg_row(base.r.a, base.g.a, base.b.a, scale.x);
+    let b = ycocg_row(base.r.b, base.g.b, base.b.b, scale.x);
+    let c = ycocg_row(base.r.c, base.g.c, base.b.c, scale.x);
+    let d = ycocg_row(base.r.d, base.g.d, base.b.d, scale.x);
     return BcPixels(
-        BcRows(a.co, b.co, c.co, d.co), BcRows(a.cg, b.cg, c.cg, d.cg), bc_constant(0), BcRows(a.y, b.y, c.y, d.y),
+        BcRows(a.co, b.co, c.co, d.co), BcRows(a.cg, b.cg, c.cg, d.cg), bc_constant(scale.y),
+        BcRows(a.y, b.y, c.y, d.y),
     );
 }
 

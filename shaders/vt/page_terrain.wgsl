@@ -1,5 +1,5 @@
-// The terrain in a page: the very material that direct evaluation calls, at each texel's place, with the texel as its
-// footprint; and the height of the continuous surface, with the detail that a texel can carry.
+// The terrain in a page: the very material that direct evaluation calls, at each texel's place, with a little more
+// than the texel as its footprint; and the height of the continuous surface, with the detail that a texel can carry.
 //!include lib/virtual_texture_page.wgsl
 //!include lib/terrain_overlays.wgsl
 //!include lib/terrain_height.wgsl
@@ -10,6 +10,8 @@
 const MARGIN: f32 = 16.0;
 // Largest occlusion that the material gives: the mask is its share.
 const MOST_OCCLUSION: f32 = 1.12;
+// What materials are evaluated for, as a share of a texel: see SURFACE_BIAS of engine/src/vt/system/ground.rs.
+const FOOTPRINT: f32 = 1.15;
 
 struct Varyings {
     @invariant @builtin(position) clip: vec4<f32>,
@@ -26,8 +28,10 @@ fn page_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) inst
 fn painted(in: Varyings) -> VtTargets {
     let limit = terrain.half_extent;
     let place = clamp(page_place(in.clip), -limit, limit);
-    var m = terrain_material(place, pc.step_u, pc.step_v);
-    terrain_overlays(place, pc.step_u, pc.step_v, &m);
+    let dx = FOOTPRINT * pc.step_u;
+    let dy = FOOTPRINT * pc.step_v;
+    var m = terrain_material(place, dx, dy);
+    terrain_overlays(place, dx, dy, &m);
     let mask = vec4(m.occlusion / MOST_OCCLUSION, 0.0, 0.0, 0.0);
     let height = page_height(m.displacement);
     let surface = VtSurface(m.base_colour, m.roughness, m.normal, m.specular, mask, height);

@@ -79,7 +79,7 @@ fn probe(@builtin(global_invocation_id) thread: vec3<u32>) {
     let probe = probes[thread.x];
     let vt = vt_texture(probe.texture);
     let request = probe_request(probe, vt);
-    var feedback = vt_no_feedback();
+    var feedback = VtFeedback(VT_NO_WORD, 0u, true);
     var sample: VtSample;
     if (probe.flags & VT_PROBE_SECOND) != 0u {
         sample.whole_level = vt_whole_level(vt, request.level);
@@ -92,8 +92,8 @@ fn probe(@builtin(global_invocation_id) thread: vec3<u32>) {
         let other = vt_texture(probe.texture + i);
         _ = vt_sample(other, probe_request(probe, other), &feedback);
     }
-    if (probe.flags & VT_PROBE_FEEDBACK) != 0u {
-        vt_feedback_write(feedback, probe.pixel);
+    if (probe.flags & VT_PROBE_FEEDBACK) != 0u && vt_gives_feedback(vt_frame(), probe.pixel) {
+        vt_feedback_write(feedback);
     }
     let surface = vt_sample_surface(vt, sample);
     let page = sample.page;

@@ -33,13 +33,14 @@ fn view_fragment(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f3
     let pixel = vec2<u32>(position.xy);
     let vt = vt_texture(pc.texture);
     var feedback = vt_no_feedback();
+    if pc.gives_feedback != 0u {
+        feedback = vt_feedback_of(pixel);
+    }
     let dx = vec2(size.x / pc.extent.x, 0.0);
     let dy = vec2(0.0, size.y / pc.extent.y);
     let sample = vt_sample(vt, vt_request(vt, vt_frame(), uv, dx, dy, pc.bias, pixel), &feedback);
     let surface = vt_sample_surface(vt, sample);
-    if pc.gives_feedback != 0u {
-        vt_feedback_write(feedback, pixel);
-    }
+    vt_feedback_write(feedback);
     if vt.kind == VT_KIND_WORLD_HEIGHT || vt.kind == VT_KIND_DISPLACEMENT {
         return vec4(vt_shown(vt, sample.page, vec3(surface.height)), 1.0);
     }

@@ -187,7 +187,7 @@ pub fn pattern_targets(
 ) -> Vec<[f32; 3]> {
     let p = Pattern::at(at);
     let colour = p.base_colour.map(f32::sqrt);
-    let normal = [p.normal.x, p.normal.z, p.normal.y].map(|n| n * 0.5 + 0.5);
+    let normal = [p.normal.x, p.normal.z, p.normal.y].map(|n| (n * 127.0 + 128.0) / 255.0);
     let metres = if kind == Kind::Displacement { p.displacement } else { p.height };
     let [low, high] = texture.height_range(kind);
     match kind {

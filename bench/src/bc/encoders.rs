@@ -210,8 +210,9 @@ fn decode_block(format: Format, block: &[u8]) -> [[f32; 4]; 16] {
 }
 
 /// `vt_decode_ycocg` of `shaders/lib/virtual_texture_kinds.wgsl`.
-pub(crate) fn colour_of([co, cg, _, y]: [f32; 4]) -> [f32; 4] {
-    let (co, cg) = ((co * 31.0 - 16.0) / 30.0, (cg * 63.0 - 32.0) / 62.0);
+pub(crate) fn colour_of([co, cg, scale, y]: [f32; 4]) -> [f32; 4] {
+    let share = 1.0 / (1.0 + scale * (255.0 / 33.0));
+    let (co, cg) = ((co * 255.0 - 132.0) * (share / 246.0), (cg * 255.0 - 130.0) * (share / 250.0));
     let [r, g, b] = [y + co - cg, y + cg, y - co - cg].map(|v| v.clamp(0.0, 1.0));
     [r, g, b, 1.0]
 }

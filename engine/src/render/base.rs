@@ -13,11 +13,12 @@ use super::targets::{COLOUR_FORMAT, DEPTH_FORMAT};
 use super::virtual_ground::VirtualGround;
 use crate::graph::{Access, Frame, ImageHandle, ImageInfo, Queue, ShaderStages};
 use crate::scene::SceneBuffers;
+use crate::scene::terrain::ChunkDraw;
 use crate::streaming::StreamedImages;
 use crate::vk::layout::gpu_struct;
 use crate::vk::{
-    Buffer, ColourTarget, CommandEncoder, DepthTarget, Device, GraphicsDesc, GraphicsPipeline, Image, Load,
-    PassBindings, Result, Sampler, SamplerDesc, shader,
+    Blend, Buffer, ColourTarget, CommandEncoder, DepthTarget, Device, GraphicsDesc, GraphicsPipeline, Image,
+    Load, PassBindings, Result, Sampler, SamplerDesc, shader,
 };
 use crate::vt::VtImages;
 
@@ -34,11 +35,19 @@ gpu_struct! {
         pub displacement_texture: u32,
         /// Metres from the camera where displacement begins to fade, and where it is gone.
         pub displacement_fade: [f32; 2],
-        /// 1 where what is nearer than the finest page shows is evaluated in the pass.
-        pub near_detail: u32,
+        /// Metres from the camera within which what the finest page cannot show is evaluated in the pass.
+        pub near_reach: f32,
         /// To a multiple of 8 bytes.
-        pub padding: u32,
+        pub padding: f32,
     }
+}
+
+/// Ground that is near.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct NearGround<'f> {
+    /// How near, metres.
+    pub(super) reach: f32,
+    pub(super) chunks: &'f [ChunkDraw],
 }
 
 /// What is drawn, and the resources of the frame that are read for it.
@@ -51,6 +60,8 @@ pub(super) struct Drawn<'f> {
     pub(super) ground: Option<StreamedImages>,
     /// Virtual textures of the ground.
     pub(super) textures: Option<VirtualGround<'f>>,
+    /// Ground that is near enough for its materials to be evaluated over its virtual textures.
+    pub(super) near: NearGround<'f>,
     /// The ground has one material everywhere.
     pub(super) is_plain: bool,
 }
@@ -78,7 +89,7 @@ impl<'f> Drawn<'f> {
     /// Push constants of the passes that draw it.
     pub(super) fn push(&self, frame_index: u32) -> BasePush {
         match &self.textures {
-            Some(textures) => textures.push(frame_index),
+            Some(textures) => textures.push(frame_index, self.near.reach),
             None => BasePush { frame_index, ..bytemuck::Zeroable::zeroed() },
         }
     }
@@ -87,6 +98,14 @@ impl<'f> Drawn<'f> {
     pub(super) fn draw(&self, encoder: &mut CommandEncoder) {
         encoder.bind_indices(self.world.scene.geometry().indices().buffer());
         self.culling.draw(encoder);
+    }
+
+    /// Draws near ground, with a pipeline bound.
+    fn draw_near(&self, encoder: &mut CommandEncoder) {
+        encoder.bind_indices(self.world.scene.geometry().indices().buffer());
+        for chunk in self.near.chunks {
+            encoder.draw_indexed(chunk.index_count, 1, (chunk.first_index, chunk.instance));
+        }
     }
 }
 
@@ -120,6 +139,30 @@ impl Colour {
     }
 }
 
+/// What draws the world with the ground's virtual textures.
+#[derive(Debug)]
+struct VirtualPipelines {
+    /// All of it.
+    whole: GraphicsPipeline,
+    /// Near ground with its materials, over that.
+    near: GraphicsPipeline,
+}
+
+impl VirtualPipelines {
+    fn new(
+        device: &Arc<Device>,
+        samples: SampleCountFlags,
+        [name, near_name]: [&str; 2],
+        [whole, near]: [&str; 2],
+    ) -> Result<Self> {
+        let desc =
+            GraphicsDesc { name, vertex: "base_vertex_virtual", fragment: Some(whole), ..base_desc(samples) };
+        let over = [Blend { is_over: true, ..Blend::REPLACE }];
+        let near = GraphicsDesc { name: near_name, fragment: Some(near), blends: &over, ..desc.clone() };
+        Ok(Self { whole: GraphicsPipeline::new(device, &desc)?, near: GraphicsPipeline::new(device, &near)? })
+    }
+}
+
 /// What draws the world: depth, sky, base, for one number of samples.
 #[derive(Debug)]
 pub(super) struct BasePass {
@@ -130,7 +173,7 @@ pub(super) struct BasePass {
     base: GraphicsPipeline,
     base_occluded: GraphicsPipeline,
     /// With the ground's virtual textures: without and with ambient occlusion.
-    base_virtual: Option<[GraphicsPipeline; 2]>,
+    base_virtual: Option<[VirtualPipelines; 2]>,
     /// With one material everywhere on the ground.
     base_plain: Option<GraphicsPipeline>,
     sampler: Sampler,
@@ -159,20 +202,19 @@ impl BasePass {
     pub(super) fn prepare_virtual(&mut self, device: &Arc<Device>) -> Result<()> {
         self.depth.prepare_virtual(device)?;
         if self.base_virtual.is_none() {
-            let base = GraphicsDesc {
-                name: "Base.Virtual",
-                vertex: "base_vertex_virtual",
-                fragment: Some("base_fragment_virtual"),
-                ..base_desc(self.samples)
-            };
-            let occluded = GraphicsDesc {
-                name: "Base.Virtual.Occluded",
-                fragment: Some("base_fragment_virtual_occluded"),
-                ..base.clone()
-            };
-            let pipelines =
-                [GraphicsPipeline::new(device, &base)?, GraphicsPipeline::new(device, &occluded)?];
-            self.base_virtual = Some(pipelines);
+            let open = VirtualPipelines::new(
+                device,
+                self.samples,
+                ["Base.Virtual", "Base.Near"],
+                ["base_fragment_virtual", "base_fragment_near"],
+            )?;
+            let occluded = VirtualPipelines::new(
+                device,
+                self.samples,
+                ["Base.Virtual.Occluded", "Base.Near.Occluded"],
+                ["base_fragment_virtual_occluded", "base_fragment_near_occluded"],
+            )?;
+            self.base_virtual = Some([open, occluded]);
         }
         Ok(())
     }
@@ -283,15 +325,20 @@ impl BasePass {
             ..Default::default()
         };
         let plain = self.base_plain.as_ref().filter(|_| drawn.is_plain);
-        let pipeline = match (plain, virtual_pipelines, occlusion.is_some()) {
-            (Some(plain), ..) => plain,
-            (None, Some([open, _]), false) => open,
-            (None, Some([_, occluded]), true) => occluded,
-            (None, None, false) => &self.base,
-            (None, None, true) => &self.base_occluded,
+        let of_textures = virtual_pipelines.map(|both| &both[usize::from(occlusion.is_some())]);
+        let (pipeline, near) = match (plain, of_textures, occlusion.is_some()) {
+            (Some(plain), ..) => (plain, None),
+            (None, Some(pipelines), _) => (&pipelines.whole, Some(&pipelines.near)),
+            (None, None, false) => (&self.base, None),
+            (None, None, true) => (&self.base_occluded, None),
         };
         if drawn.has_instances() && encoder.bind_graphics(pipeline, &bindings, push) {
             drawn.draw(encoder);
+        }
+        if let Some(near) = near.filter(|_| !drawn.near.chunks.is_empty())
+            && encoder.bind_graphics(near, &bindings, push)
+        {
+            drawn.draw_near(encoder);
         }
         if let Some(ground) = drawn.world.ground {
             self.ground.draw(encoder, ground, frames, push.frame_index);

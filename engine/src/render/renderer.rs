@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use ash::vk::SampleCountFlags;
+use glam::Vec3;
 
 use super::ambient_occlusion::AmbientOcclusion;
-use super::base::{BasePass, Drawn};
+use super::base::{BasePass, Drawn, NearGround};
 use super::bloom::Bloom;
 use super::constants::{ConstantsBuffer, FrameConstants};
 use super::culling::{Culled, Culling};
@@ -23,6 +24,7 @@ use super::view::View;
 use super::virtual_ground::VirtualGround;
 use crate::graph::{Access, Frame, ImageHandle, ImageInfo, ImportState, Queue};
 use crate::memory::UploadRing;
+use crate::scene::terrain::ChunkDraw;
 use crate::scene::{Scene, SceneBuffers};
 use crate::streaming::{StreamedGround, StreamedImages};
 use crate::vk::{Buffer, Device, Image};
@@ -61,6 +63,9 @@ pub struct Updated {
     pub textures: Option<VtImages>,
 }
 
+/// Metres that displacement may move a vertex out of the bounds of its chunk, and some more.
+const NEAR_MARGIN: f32 = 2.0;
+
 /// Pipelines and per-frame buffers.
 #[derive(Debug)]
 pub struct Renderer {
@@ -81,6 +86,9 @@ pub struct Renderer {
     edge_blend: EdgeBlend,
     /// Of the base passes, the present frame's.
     base: usize,
+    /// Metres within which the ground's materials are evaluated over its virtual textures, and the chunks there.
+    near_reach: f32,
+    near_chunks: Vec<ChunkDraw>,
     /// Size that is drawn, pixels.
     drawn: [u32; 2],
     sequence: Sequence,
@@ -119,6 +127,8 @@ impl Renderer {
             tone_map: ToneMap::new(device)?,
             edge_blend: EdgeBlend::new(device)?,
             base: 0,
+            near_reach: 0.0,
+            near_chunks: Vec::new(),
             drawn: [1; 2],
             sequence: Sequence::default(),
             output: None,
@@ -239,9 +249,31 @@ impl Renderer {
             ..FrameConstants::new(view, world.scene, self.drawn, frame, &sampling)
         };
         self.constants.write(place, &constants)?;
+        self.find_near_ground(world, &constants);
         let with_inset = world.ground.filter(|ground| ground.look.inset && ground.image().is_ready());
         self.inset = with_inset.and_then(|ground| Inset::draw(ground, &view.camera, shown, uploads));
         Ok(())
+    }
+
+    /// Which ground is so near that its materials are evaluated over its virtual textures.
+    fn find_near_ground(&mut self, world: World<'_>, constants: &FrameConstants) {
+        let pixels = constants.pixels_per_metre / constants.footprint;
+        self.near_reach = self.virtual_ground(world).map_or(0.0, |ground| ground.near_reach(pixels));
+        self.near_chunks.clear();
+        let Some(terrain) = world.scene.terrain().filter(|_| self.near_reach > 0.0) else { return };
+        let camera = Vec3::from(constants.camera);
+        // As culling sees them; displacement moves vertices a little.
+        let is_near = |centre: Vec3, extent: Vec3| {
+            let (centre, extent) = (centre - camera, extent + Vec3::splat(NEAR_MARGIN));
+            let seen = |plane: &[f32; 4]| {
+                let [x, y, z, w] = *plane;
+                let normal = Vec3::new(x, y, z);
+                normal.dot(centre) + w + normal.abs().dot(extent) >= 0.0
+            };
+            (centre.abs() - extent).max(Vec3::ZERO).length() < self.near_reach
+                && constants.frustum.iter().all(seen)
+        };
+        self.near_chunks = terrain.chunk_draws(world.scene.gpu(), is_near);
     }
 
     /// Declares the passes of a prepared frame; returns its output.
@@ -265,6 +297,7 @@ impl Renderer {
             list,
             ground: updated.ground,
             textures,
+            near: NearGround { reach: self.near_reach, chunks: &self.near_chunks },
             is_plain: self.ground == GroundShading::Plain,
         };
         let (effects, view) = (self.effects(), (frames, extent));

@@ -4,12 +4,17 @@ use super::base::BasePush;
 use crate::graph::{Access, ImageHandle, ShaderStages};
 use crate::vk::{Buffer, Image, Sampler};
 use crate::vt::sampling::bindings;
-use crate::vt::{GroundTextures, VirtualTextures, VtImages};
+use crate::vt::{Borders, GroundTextures, VirtualTextures, VtImages};
 
 /// Slot of no texture: `NO_TEXTURE` of `shaders/base.wgsl`.
 const NO_TEXTURE: u32 = u32::MAX;
 /// Metres from the camera where displacement begins to fade, and where it is gone.
 const DISPLACEMENT_FADE: [f32; 2] = [60.0, 140.0];
+
+/// Level where the materials begin to be evaluated: `NEAR_BEGIN` of `shaders/base.wgsl`.
+const NEAR_BEGIN: f32 = 0.2;
+/// How much further than level ground walls are evaluated, which pages, drawn from above, have few texels for.
+const WALLS_FURTHER: f32 = 2.0;
 
 /// Virtual textures that have a ground.
 #[derive(Debug, Clone, Copy)]
@@ -46,10 +51,21 @@ impl<'f> VirtualGround<'f> {
         all
     }
 
+    /// Metres from the camera within which pixels can be too fine for the finest page, so that the materials of the ground
+    /// are evaluated in them; 0 where that is turned off, or pages are looked at. `pixels`: of a metre at a distance of one.
+    pub(super) fn near_reach(&self, pixels: f32) -> f32 {
+        let options = self.textures.options();
+        let is_on = options.near_detail && options.borders == Borders::Off;
+        match self.textures.texel_metres(self.ground.surface) {
+            Some(texel) if is_on => NEAR_BEGIN.exp2() * texel * pixels * WALLS_FURTHER,
+            _ => 0.0,
+        }
+    }
+
     /// How they are read: vertices are displaced by them too.
     pub(super) const SAMPLED: Access = Access::Sampled(ShaderStages::DRAW);
 
-    pub(super) fn push(&self, frame_index: u32) -> BasePush {
+    pub(super) fn push(&self, frame_index: u32, near_reach: f32) -> BasePush {
         let slot = |id: Option<crate::vt::TextureId>| id.map_or(NO_TEXTURE, |id| id.index() as u32);
         BasePush {
             frame_index,
@@ -57,8 +73,8 @@ impl<'f> VirtualGround<'f> {
             height_texture: slot(self.ground.height),
             displacement_texture: slot(self.ground.displacement),
             displacement_fade: DISPLACEMENT_FADE,
-            near_detail: self.textures.options().near_detail.into(),
-            padding: 0,
+            near_reach,
+            padding: 0.0,
         }
     }
 

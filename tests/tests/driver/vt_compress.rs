@@ -370,6 +370,31 @@ fn pages_of_264_texels_in_an_atlas_of_many_chunks() {
     });
 }
 
+/// How far apart the two ends of each channel of a block are, in steps of 1/255. Decoders may round what lies between
+/// them: by a step and 3 in a hundred of this, as Direct3D has it (NVIDIA takes 80 / 256 for a third of green).
+fn apart(format: LayerFormat, words: &[u32]) -> [f32; 4] {
+    let scalar = |word: u32| (word & 255).abs_diff(word >> 8 & 255) as f32;
+    let colour = |word: u32| {
+        [(11, 31), (5, 63), (0, 31)].map(|(shift, mask)| {
+            let ends = [word >> shift & mask, word >> (16 + shift) & mask];
+            ends[0].abs_diff(ends[1]) as f32 * 255.0 / mask as f32
+        })
+    };
+    match (format, words) {
+        (LayerFormat::Bc1, [first, ..]) => {
+            let [r, g, b] = colour(*first);
+            [r, g, b, 0.0]
+        }
+        (LayerFormat::Bc3, [first, _, third, ..]) => {
+            let [r, g, b] = colour(*third);
+            [r, g, b, scalar(*first)]
+        }
+        (LayerFormat::Bc4, [first, ..]) => [scalar(*first), 0.0, 0.0, 0.0],
+        (LayerFormat::Bc5, [first, _, third, ..]) => [scalar(*first), scalar(*third), 0.0, 0.0],
+        _ => [0.0; 4],
+    }
+}
+
 #[test]
 fn the_sampler_sees_what_the_decoder_says() {
     on_device(|h| {
@@ -380,22 +405,27 @@ fn the_sampler_sees_what_the_decoder_says() {
             let want = bench.expected(std::slice::from_ref(&batch));
             expect_same(&bytes, &want, "decoded");
             for (layer, format) in kind.blocks().iter().enumerate() {
+                // How far off in steps of 1/255, over what is allowed.
                 let mut most = [0.0f32; 4];
                 for (i, page) in batch.pages.iter().enumerate() {
                     let words: Vec<u32> = bytemuck::pod_collect_to_vec(&bench.page(kind, *page)[layer]);
                     let unit = format.unit_bytes() as usize / 4;
                     for (block, words) in words.chunks(unit).enumerate() {
                         let (x, y) = (block % 16 * 4, block / 16 * 4);
+                        let allowed = apart(*format, words).map(|apart| 1.0 + 0.03 * apart);
                         for (k, want) in twin::decode(*format, words).into_iter().enumerate() {
                             let at = i * 4096 + (y + k / 4) * 64 + x + k % 4;
                             for c in 0..4 {
-                                most[c] = most[c].max((seen[layer][at][c] - want[c]).abs() * 255.0);
+                                let off = (seen[layer][at][c] - want[c]).abs() * 255.0;
+                                most[c] = most[c].max(off / allowed[c]);
                             }
                         }
                     }
                 }
-                // Decoders may round what lies between endpoints to 8 bits, and widen 5 bits either way.
-                assert!(most.iter().all(|m| *m <= 2.0), "{kind}, layer {layer}: off by {most:?} of 255");
+                assert!(
+                    most.iter().all(|m| *m <= 1.0),
+                    "{kind}, layer {layer}: off by {most:?} of what is allowed"
+                );
             }
         }
     });

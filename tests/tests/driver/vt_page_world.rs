@@ -211,7 +211,7 @@ fn pages_of_the_terrain_hold_its_material() {
                     let colour = drawn.texel(0, i, j);
                     assert!(colour[..3].iter().all(|c| (0.05..1.0).contains(c)), "({i}, {j}): {colour:?}");
                     let (xy, z) = (drawn.texel(1, i, j), drawn.texel(2, i, j)[2]);
-                    let normal = Vec3::new(xy[0], xy[1], z) * 2.0 - 1.0;
+                    let normal = (Vec3::new(xy[0], xy[1], z) * 255.0 - 128.0) / 127.0;
                     assert!((normal.length() - 1.0).abs() < 0.02 && normal.z > 0.0, "({i}, {j}): {normal}");
                 }
             }

@@ -44,6 +44,9 @@ impl ChildEnv {
         // Mesa's implicit layers come from the system's Mesa, whose libraries may be older than ours.
         env.set.insert("NODEVICE_SELECT", "1".into());
         env.set.insert("DISABLE_LAYER_MESA_ANTI_LAG", "1".into());
+        // It would filter images that are not sparse in 8 bits and sparse ones in floats: pictures would differ by how
+        // memory is bound.
+        env.set.insert("GALLIVM_PERF", "no_aos_sampling".into());
         env.remove = OTHER_DRIVERS.to_vec();
         env
     }

@@ -19,6 +19,7 @@ mod table;
 mod types;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 pub use column::{COLUMN_CAPACITY, Column};
@@ -160,6 +161,14 @@ impl GpuScene {
         self.instances.write(set.0, &instances)?;
         self.payloads.write(range.start, &payloads[..payloads.len().min(range.len())]);
         Ok(())
+    }
+
+    /// Places of a set among the instances, in this frame.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn instance_range(&self, set: InstanceSet) -> Result<Range<u32>> {
+        self.instances.range(set.0)
     }
 
     /// Removes a set.

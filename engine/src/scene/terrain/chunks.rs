@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use glam::Vec3;
+
 use super::lod::{CachePlan, ChunkCache, LodParams, Node};
 use super::surface::Surface;
 use super::textures::{ChunkJob, Textures};
@@ -35,6 +37,17 @@ struct Chunk {
     vertices: VertexRange,
     primitive: Primitive,
     instance: Option<InstanceSet>,
+}
+
+/// What drawing one chunk takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkDraw {
+    /// Indices.
+    pub index_count: u32,
+    /// The first of them.
+    pub first_index: u32,
+    /// Its instance in the GPU scene.
+    pub instance: u32,
 }
 
 /// All chunks that are alive.
@@ -74,6 +87,27 @@ impl Chunks {
     pub(super) fn vertices(&self, geometry: &GeometryPool) -> Vec<(Node, u32)> {
         let place = |chunk: &Chunk| geometry.first_vertex_word(chunk.vertices).ok();
         self.chunks.iter().filter_map(|(node, chunk)| Some((*node, place(chunk)?))).collect()
+    }
+
+    /// Draws of selected chunks whose bounds - centre and half size, world - are `wanted`, in the order of nodes.
+    pub(super) fn draws(
+        &self,
+        params: &LodParams,
+        gpu: &GpuScene,
+        wanted: impl Fn(Vec3, Vec3) -> bool,
+    ) -> Vec<ChunkDraw> {
+        let draw = |(node, chunk): (&Node, &Chunk)| {
+            let [x, z] = node.corner(params);
+            let data = gpu.primitive(chunk.primitive).ok()?;
+            let centre = Vec3::new(x, 0.0, z) + Vec3::from(data.bounds_centre);
+            let instance = gpu.instance_range(chunk.instance?).ok()?.start;
+            wanted(centre, Vec3::from(data.bounds_extent)).then_some(ChunkDraw {
+                index_count: data.index_count,
+                first_index: data.first_index,
+                instance,
+            })
+        };
+        self.chunks.iter().filter_map(draw).collect()
     }
 
     pub(super) fn plan(&mut self, selected: Vec<Node>, frame: u64) {

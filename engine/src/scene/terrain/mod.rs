@@ -41,7 +41,7 @@ use crate::memory::UploadRing;
 use crate::scene::Camera;
 use crate::vk::{CommandEncoder, Device};
 
-pub use self::chunks::ChunkVerticesPush;
+pub use self::chunks::{ChunkDraw, ChunkVerticesPush};
 pub use self::textures::{ChunkJob, TerrainConstants, TerrainLayer, Textures};
 
 /// The usual factor for heights: at true scale, two kilometres of relief over seventy look gentle; more than this,
@@ -138,6 +138,11 @@ impl Terrain {
     /// Every chunk with the first word of its vertices in the geometry pool, as of now.
     pub fn chunk_vertices(&self, geometry: &GeometryPool) -> Vec<(Node, u32)> {
         self.chunks.vertices(geometry)
+    }
+
+    /// Draws of this frame's chunks whose bounds - centre and half size, world - are `wanted`.
+    pub fn chunk_draws(&self, gpu: &GpuScene, wanted: impl Fn(Vec3, Vec3) -> bool) -> Vec<ChunkDraw> {
+        self.chunks.draws(self.quadtree.params(), gpu, wanted)
     }
 
     /// How the level of detail is chosen.

@@ -55,14 +55,14 @@ impl Reservoir {
 }
 
 /// Whether this pixel is the one of its block that gives feedback in this frame. In as many frames as a block has
-/// pixels each has its turn once, in an order that spreads.
+/// pixels each has its turn once, in an order that spreads (the steps are close to Roberts's R2 sequence, 2018).
 pub fn gives_feedback(frame: &VirtualTextureFrame, pixel: [u32; 2]) -> bool {
     let log2 = frame.feedback_factor_log2.min(12);
     let block = pixel.map(|at| at >> log2);
-    let within = pixel.map(|at| at & ((1 << log2) - 1));
-    let pixels = 1u32 << (2 * log2);
-    let step = (pixels.wrapping_mul(79) >> 7) | 1;
-    let turn = hash(block[0] ^ hash(block[1])).wrapping_add(frame.frame.wrapping_mul(step)) & (pixels - 1);
-    let place = crate::vt::PageAddress::from_morton(turn, 0);
-    within == [u32::from(place.x), u32::from(place.y)]
+    let side = 1u32 << log2;
+    let within = pixel.map(|at| at & (side - 1));
+    let step = ((side * 193) >> 8) << log2 | (side * 146) >> 8 | 1;
+    let block = block[0].wrapping_mul(0x9e37_79b1).wrapping_add(block[1].wrapping_mul(0x85eb_ca77));
+    let turn = (block >> 8).wrapping_add(frame.frame.wrapping_mul(step));
+    turn & (side * side - 1) == within[0] | within[1] << log2
 }

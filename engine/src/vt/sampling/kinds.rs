@@ -26,7 +26,7 @@ pub struct Attributes {
     pub base_colour: [f32; 3],
     /// As it is.
     pub roughness: f32,
-    /// n * 0.5 + 0.5 in the space of the box: x east, y south, z up.
+    /// (n * 127 + 128) / 255 in the space of the box: x east, y south, z up. 8 bits hold 0 exactly.
     pub normal: [f32; 3],
     /// As it is.
     pub specular: f32,
@@ -39,19 +39,29 @@ pub struct Attributes {
 /// A texel of each layer.
 pub type Layers = [[f32; 4]; 3];
 
+fn normal_code(n: f32) -> f32 {
+    (n * 127.0 + 128.0) / 255.0
+}
+
+fn normal_of_code(code: f32) -> f32 {
+    (code * 255.0 - 128.0) / 127.0
+}
+
 fn unit(n: [f32; 3]) -> [f32; 3] {
     let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt().max(1e-6);
     n.map(|n| n / length)
 }
 
-/// Two chromas and luma, (Co, Cg, Y), of a colour code. Chromas of a grey are codes that 5 and 6 bits hold exactly.
-pub(super) fn encode_ycocg([r, g, b]: [f32; 3]) -> [f32; 3] {
+/// Two chromas, their scale (1), and luma, (Co, Cg, 0, Y), of a colour code. Chromas of a grey are codes that 5 and 6 bits
+/// hold exactly.
+pub(super) fn encode_ycocg([r, g, b]: [f32; 3]) -> [f32; 4] {
     let (y, co, cg) = (0.25 * r + 0.5 * g + 0.25 * b, 0.5 * (r - b), 0.5 * g - 0.25 * (r + b));
-    [(16.0 + 30.0 * co) / 31.0, (32.0 + 62.0 * cg) / 63.0, y]
+    [(132.0 + 246.0 * co) / 255.0, (130.0 + 250.0 * cg) / 255.0, 0.0, y]
 }
 
-pub(super) fn decode_ycocg([x, y, luma]: [f32; 3]) -> [f32; 3] {
-    let (co, cg) = ((x * 31.0 - 16.0) / 30.0, (y * 63.0 - 32.0) / 62.0);
+pub(super) fn decode_ycocg([x, y, scale, luma]: [f32; 4]) -> [f32; 3] {
+    let share = 1.0 / (1.0 + scale * (255.0 / 33.0));
+    let (co, cg) = ((x * 255.0 - 132.0) * (share / 246.0), (y * 255.0 - 130.0) * (share / 250.0));
     [luma + co - cg, luma + cg, luma - co - cg].map(|c| c.clamp(0.0, 1.0))
 }
 
@@ -62,7 +72,7 @@ impl Surface {
         Attributes {
             base_colour: self.base_colour.map(|c| c.clamp(0.0, 1.0).sqrt()),
             roughness: self.roughness.clamp(0.0, 1.0),
-            normal: [x, z, y].map(|n| n * 0.5 + 0.5),
+            normal: [x, z, y].map(normal_code),
             specular: self.specular.clamp(0.0, 1.0),
             mask: self.mask.map(|m| m.clamp(0.0, 1.0)),
             height: self.height.clamp(0.0, 1.0),
@@ -75,7 +85,7 @@ impl Attributes {
     const MISSING: Self = Self {
         base_colour: [0.0; 3],
         roughness: 1.0,
-        normal: [0.5, 0.5, 1.0],
+        normal: [128.0 / 255.0, 128.0 / 255.0, 1.0],
         specular: 0.0,
         mask: [0.0; 4],
         height: 0.0,
@@ -83,7 +93,7 @@ impl Attributes {
 
     /// As a surface.
     pub fn decode(&self) -> Surface {
-        let [x, y] = [self.normal[0], self.normal[1]].map(|code| code * 2.0 - 1.0);
+        let [x, y] = [self.normal[0], self.normal[1]].map(normal_of_code);
         let up = (1.0 - (x * x + y * y)).max(0.0).sqrt();
         let [x, y, z] = unit([x, y, if self.normal[2] >= 0.5 { up } else { -up }]);
         Surface {
@@ -99,8 +109,8 @@ impl Attributes {
     /// In the layers of a kind; normals that blending made shorter are put right.
     pub fn pack(&self, kind: Kind) -> Layers {
         let [r, g, b] = self.base_colour;
-        let [x, y, z] = unit(self.normal.map(|code| code * 2.0 - 1.0)).map(|n| n * 0.5 + 0.5);
-        let [co, cg, luma] = encode_ycocg(self.base_colour);
+        let [x, y, z] = unit(self.normal.map(normal_of_code)).map(normal_code);
+        let ycocg = encode_ycocg(self.base_colour);
         let none = [0.0; 4];
         let roughness_normal = [self.roughness, y, 0.0, x];
         let third = |alpha| [self.specular, self.roughness, z, alpha];
@@ -108,10 +118,8 @@ impl Attributes {
             Kind::BaseColor => [[r, g, b, 1.0], none, none],
             Kind::BaseColorNormalRoughness => [[r, g, b, 1.0], roughness_normal, none],
             Kind::BaseColorNormalSpecular => [[r, g, b, self.specular], roughness_normal, none],
-            Kind::BaseColorNormalSpecularYCoCg => [[co, cg, 0.0, luma], [x, y, 0.0, 1.0], third(1.0)],
-            Kind::BaseColorNormalSpecularMaskYCoCg => {
-                [[co, cg, 0.0, luma], [x, y, 0.0, 1.0], third(self.mask[0])]
-            }
+            Kind::BaseColorNormalSpecularYCoCg => [ycocg, [x, y, 0.0, 1.0], third(1.0)],
+            Kind::BaseColorNormalSpecularMaskYCoCg => [ycocg, [x, y, 0.0, 1.0], third(self.mask[0])],
             Kind::Mask4 => [self.mask, none, none],
             Kind::WorldHeight | Kind::Displacement => [[self.height, 0.0, 0.0, 1.0], none, none],
         }
@@ -123,7 +131,7 @@ impl Attributes {
         let of_two =
             Self { base_colour, roughness: second[0], normal: [second[3], second[1], 1.0], ..Self::MISSING };
         let of_three = Self {
-            base_colour: decode_ycocg([first[0], first[1], first[3]]),
+            base_colour: decode_ycocg(first),
             roughness: third[1],
             normal: [second[0], second[1], third[2]],
             specular: third[0],

@@ -40,9 +40,9 @@ pub struct Footprint {
     pub dx: [f32; 2],
     /// Derivative along the picture's y.
     pub dy: [f32; 2],
-    /// The longer of both.
+    /// The longer of both, for taps along it.
     pub axis: [f32; 2],
-    /// Taps along it.
+    /// How many.
     pub taps: f32,
 }
 
@@ -119,9 +119,10 @@ pub fn footprint_level(vt: &VirtualTexture, dx: [f32; 2], dy: [f32; 2]) -> f32 {
 
 /// Interleaved gradient noise (Jimenez 2014), 0 to 1, moved by frame.
 pub fn noise(pixel: [u32; 2], frame: u32) -> f32 {
-    let [x, y] = pixel.map(|at| at as f32 + 5.588_238 * (frame & 63) as f32);
-    let fract = |x: f32| x - x.floor();
-    fract(52.982_918 * fract(x * 0.067_110_56 + y * 0.005_837_15))
+    let [x, y] = [pixel[0].wrapping_mul(288_237_660), pixel[1].wrapping_mul(25_070_368)];
+    let turn = x.wrapping_add(y).wrapping_add((frame & 63).wrapping_mul(1_750_839_832));
+    let noise = 52.982_918 * ((turn >> 8) as f32 / 16_777_216.0);
+    noise - noise.floor()
 }
 
 /// A level with the biases of texture and frame, and with noise where the texture is filtered by chance.
@@ -197,6 +198,12 @@ pub fn footprint(vt: &VirtualTexture, page: &Page, dx: [f32; 2], dy: [f32; 2]) -
         (d.map(|d| d * (most / long.max(1e-9)).min(1.0)), long)
     };
     let ((dx, a), (dy, b)) = (cut(dx), cut(dy));
+    // Of two steps that point almost the same way, a sampler sees an ellipse that is longer than either.
+    let dot = |a: [f32; 2], b: [f32; 2]| a[0] * b[0] + a[1] * b[1];
+    let (p, q, r) = (dot(dx, dx), dot(dy, dy), 2.0 * dot(dx, dy));
+    let longest = (0.5 * (p + q + ((p - q) * (p - q) + r * r).sqrt())).sqrt() * vt.atlas_side;
+    let by = (most / longest.max(1e-9)).min(1.0);
     let taps = a.max(b).min(most).ceil().max(1.0).min(most_taps(vt));
-    Footprint { dx, dy, axis: if a > b { dx } else { dy }, taps }
+    let axis = if a > b { dx } else { dy };
+    Footprint { dx: dx.map(|d| d * by), dy: dy.map(|d| d * by), axis, taps }
 }

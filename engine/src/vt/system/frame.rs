@@ -179,6 +179,7 @@ impl VirtualTextures {
             } else {
                 settings.trilinear(&self.options)
             },
+            bias: desc.bias,
             table_bias: self.planner.texture_bias(id),
             height: [high - low, low],
             fallback: desc.fallback,

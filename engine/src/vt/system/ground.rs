@@ -13,6 +13,11 @@ const MOST_DISPLACEMENT: f32 = 1.0;
 /// Room above and below the terrain's own heights, metres: for what stands on it.
 const HEIGHT_MARGIN: f32 = 40.0;
 
+/// Bias of the surface's levels. What two samplings of detail blur - a texel's of its materials, a pixel's of the texels -
+/// is won back by finer texels, whose materials are evaluated for a little more than a texel: `FOOTPRINT` of
+/// `shaders/vt/page_terrain.wgsl`. Together, the ground looks as if it were evaluated in the pixel.
+const SURFACE_BIAS: f32 = -0.3;
+
 /// How a terrain's textures are made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroundTexturesDesc {
@@ -93,8 +98,9 @@ impl VirtualTextures {
             sparse,
             &RuntimeTextureDesc {
                 // Grey ground that faces up, until the coarsest page is there.
-                fallback: [[0.516, 0.508, 0.0, 0.45], [0.5, 0.5, 0.0, 1.0], [0.3, 0.9, 1.0, 0.9]],
+                fallback: [[0.518, 0.51, 0.0, 0.45], [0.502, 0.502, 0.0, 1.0], [0.3, 0.9, 1.0, 0.9]],
                 tile: desc.tile,
+                bias: SURFACE_BIAS,
                 ..RuntimeTextureDesc::new(
                     "Terrain",
                     volume(heights)?,

@@ -42,6 +42,8 @@ pub struct RuntimeTextureDesc {
     pub priority: Priority,
     /// Its pages are refreshed all the time, in turns.
     pub is_continuous: bool,
+    /// Added to the level of every sample: below 0 is finer.
+    pub bias: f32,
     /// What is outside of it.
     pub wrap: [Wrap; 2],
     /// What each layer gives where nothing is there, as it is stored.
@@ -66,6 +68,7 @@ impl RuntimeTextureDesc {
             pool_mib: None,
             priority: Priority::Normal,
             is_continuous: false,
+            bias: 0.0,
             wrap: [Wrap::Clamp; 2],
             fallback: [[0.5; 4]; 3],
         }
@@ -151,6 +154,13 @@ impl VirtualTextures {
         let from = desc.locked_from.unwrap_or(shape.grid.max_level()).min(shape.grid.max_level());
         self.planner.lock_from_level(id, from)?;
         Ok(())
+    }
+
+    /// Metres of a texel of the finest level of a texture, along its longer side.
+    pub fn texel_metres(&self, id: TextureId) -> Option<f32> {
+        let info = self.textures.iter().find(|info| info.id == id)?;
+        let texels = info.desc.tiles * info.desc.tile;
+        Some(info.desc.volume.size().max_element() / texels.max(1) as f32)
     }
 
     /// Says once that nobody hears what is sampled of a texture.

@@ -41,25 +41,41 @@ pub fn scale(kind: Kind, layer: usize) -> [i32; 3] {
 pub fn unit_normals(x: &Block, y: &Block, z: &Block) -> [Block; 3] {
     let mut out = [NONE; 3];
     for i in 0..16 {
-        let v = [x[i], y[i], z[i]].map(|code| 2 * code - 255);
+        let v = [x[i], y[i], z[i]].map(|code| code - 128);
         let squared = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
-        // Codes are odd once doubled and shifted: a length is never zero.
-        let length = (squared * 4096).isqrt().max(1);
-        let by = (66_846_720 + length / 2) / length;
+        // 128 times the length, and 127 x 2^13 over the length.
+        let length = (squared * 16_384).isqrt().max(1);
+        let by = (133_169_152 + length / 2) / length;
         for (channel, part) in out.iter_mut().zip(v) {
-            channel[i] = ((part * by + 1_048_576) >> 13).clamp(0, 255);
+            channel[i] = (128 + ((part * by + 4096) >> 13)).clamp(0, 255);
         }
     }
     out
 }
 
-/// Orange and green chroma and luma: (Co, Cg, 0, Y). Chromas of a grey are 132 and 130, which are levels of 5 and 6 bits.
+/// By how much the chromas of a block are multiplied, and the code of it: the most that the largest has room for.
+fn chroma_scale(base: &Texels) -> (i32, i32) {
+    let chroma = |i: usize| {
+        let [r, g, b] = [base[0][i], base[1][i], base[2][i]];
+        (2 * (r - b).abs()).max((2 * g - r - b).abs())
+    };
+    match (0..16).map(chroma).fold(0, i32::max) {
+        ..=63 => (8, 231),
+        64..=127 => (4, 99),
+        128..=255 => (2, 33),
+        _ => (1, 0),
+    }
+}
+
+/// Orange and green chroma, their scale, and luma: (Co, Cg, scale, Y). Chromas of a grey are 132 and 130, which are levels
+/// of 5 and 6 bits.
 pub fn ycocg(base: &Texels) -> Texels {
-    let mut out = [NONE; 4];
+    let (scale, code) = chroma_scale(base);
+    let mut out = [NONE, NONE, [code; 16], NONE];
     for i in 0..16 {
         let [r, g, b] = [base[0][i], base[1][i], base[2][i]];
-        out[0][i] = (8160 + 30 * (r - b) + 31) / 62;
-        out[1][i] = (16320 + 31 * (2 * g - r - b) + 63) / 126;
+        out[0][i] = (67_575 + 246 * scale * (r - b)) / 510;
+        out[1][i] = (66_555 + 125 * scale * (2 * g - r - b)) / 510;
         out[3][i] = (r + 2 * g + b + 2) / 4;
     }
     out

@@ -133,7 +133,7 @@ fn greys_have_no_chroma_at_all() {
         let [layer, ..] = pack(Kind::BaseColorNormalSpecularYCoCg, &[base, [[128; 16]; 4], [[128; 16]; 4]]);
         let words = block(LayerFormat::Bc3, &layer, [1; 3]);
         for [co, cg, b, y] in decode(LayerFormat::Bc3, &words) {
-            let off = [co - 132.0 / 255.0, cg - 130.0 / 255.0, b, y - value as f32 / 255.0];
+            let off = [co - 132.0 / 255.0, cg - 130.0 / 255.0, b - 231.0 / 255.0, y - value as f32 / 255.0];
             assert!(off.iter().all(|v| v.abs() < 1e-6), "{value}: {off:?}");
         }
     }
@@ -146,9 +146,9 @@ fn blended_normals_become_unit_normals() {
         let (angle, tilt) = (f64::from(i) * 2.399_963, (f64::from(i) / 4096.0 * 1.3).sin());
         let n = [tilt * angle.cos(), tilt * angle.sin(), (1.0 - tilt * tilt).sqrt()];
         for length in [1.0, 0.7] {
-            let code = |v: f64| ((v * length * 0.5 + 0.5) * 255.0).round() as i32;
+            let code = |v: f64| (v * length * 127.0 + 128.0).round() as i32;
             let [x, y, z] = pack::unit_normals(&[code(n[0]); 16], &[code(n[1]); 16], &[code(n[2]); 16]);
-            let got = [x[0], y[0], z[0]].map(|code| f64::from(code) / 127.5 - 1.0);
+            let got = [x[0], y[0], z[0]].map(|code| (f64::from(code) - 128.0) / 127.0);
             let norm = got.iter().map(|v| v * v).sum::<f64>().sqrt();
             assert!((norm - 1.0).abs() < 0.01, "{n:?} became {got:?}");
             let dot = (0..3).map(|c| n[c] * got[c] / norm).sum::<f64>().min(1.0);

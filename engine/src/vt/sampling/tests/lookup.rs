@@ -106,6 +106,13 @@ proptest! {
                 prop_assert!(half.is_finite() && half <= vt.border - 1.0 + 1e-3, "{:?}", footprint);
             }
             prop_assert!((1.0..=16.0).contains(&footprint.taps));
+            // Nor any direction of the ellipse that a sampler makes of both.
+            for turn in 0..32 {
+                let (sin, cos) = (turn as f32 * 0.196_35).sin_cos();
+                let [x, y] = [0, 1].map(|axis| footprint.dx[axis] * cos + footprint.dy[axis] * sin);
+                let half = (x * x + y * y).sqrt() * 0.5 * vt.atlas_side;
+                prop_assert!(half <= vt.border - 1.0 + 1e-2, "{:?}", footprint);
+            }
             let level = level(&vt, &frame, [[d[0], d[1]], [d[2], d[3]]], bias, [px as u32, py as u32]);
             let whole = whole_level(&vt, level);
             prop_assert!(level.is_finite());
