@@ -126,7 +126,7 @@ pub struct TerrainArgs {
     #[arg(long)]
     pub capture_vt: bool,
     /// Capture the next N draws of pages of virtual textures with RenderDoc, one capture each, into `captures` of --out:
-    /// until then a frame draws one page at most. Run it under `renderdoccmd capture -w` or from RenderDoc's window
+    /// until then a frame draws one page at most. Run it under `renderdoccmd capture -w -d .` or from RenderDoc's window
     #[arg(long, value_name = "N", value_parser = page_draws, allow_hyphen_values = true)]
     pub capture_vt_draws: Option<u32>,
     /// Fly so that buffers grow from the first frame to the last: from far above down to the ground

@@ -54,7 +54,8 @@ impl Captures {
     /// # Errors
     /// When RenderDoc is not in the process, with what to do; a folder whose name RenderDoc cannot take.
     pub fn new(wanted: u32, out: &Path) -> Result<Self> {
-        let folder = out.join("captures");
+        // RenderDoc runs programs in a folder of its own choice: only whole paths say where captures are.
+        let folder = std::path::absolute(out).unwrap_or_else(|_| out.into()).join("captures");
         let tool = if wanted > 0 { Some(Tool::new()?) } else { None };
         if tool.is_some() && folder.to_str().is_none_or(|text| text.contains('\0')) {
             return Err(Failure::failed(format!(

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 fn absent(why: &dyn std::fmt::Display) -> Failure {
     Failure::failed(format!(
         "--capture-vt-draws needs RenderDoc in the process, and there is none ({why}): run \
-         `renderdoccmd capture -w PROGRAM terrain --capture-vt-draws N`, or launch the program from RenderDoc's window"
+         `renderdoccmd capture -w -d . PROGRAM terrain --capture-vt-draws N`, or launch the program from RenderDoc's window"
     ))
 }
 
