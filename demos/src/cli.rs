@@ -115,7 +115,7 @@ pub struct TerrainArgs {
     #[arg(long, value_name = "FILE")]
     pub dem: Option<PathBuf>,
     /// Evaluate the ground's materials in every pixel of every frame, without virtual textures, to compare
-    #[arg(long, conflicts_with_all = ["vt_report", "capture_vt"])]
+    #[arg(long, conflicts_with_all = ["vt_report", "capture_vt", "capture_vt_draws"])]
     pub direct: bool,
     /// Write what the virtual textures hold and why into a folder, at the end: page tables and atlases as pictures, curves of
     /// residency, pools, usage and the history of pages as text and JSON
@@ -125,6 +125,10 @@ pub struct TerrainArgs {
     /// passes of the virtual textures
     #[arg(long)]
     pub capture_vt: bool,
+    /// Capture the next N draws of pages of virtual textures with RenderDoc, one capture each, into `captures` of --out:
+    /// until then a frame draws one page at most. Run it under `renderdoccmd capture -w -d .` or from RenderDoc's window
+    #[arg(long, value_name = "N", value_parser = page_draws, allow_hyphen_values = true)]
+    pub capture_vt_draws: Option<u32>,
     /// Fly so that buffers grow from the first frame to the last: from far above down to the ground
     #[arg(long)]
     pub grow: bool,
@@ -192,6 +196,13 @@ fn mebibytes(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(mib) if (16..=1 << 24).contains(&mib) => Ok(mib),
         _ => Err("give MiB of device memory, at least 16".into()),
+    }
+}
+
+fn page_draws(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(draws) if (1..=100).contains(&draws) => Ok(draws),
+        _ => Err("give a number of captures, from 1 to 100".into()),
     }
 }
 
@@ -272,6 +283,9 @@ mod tests {
             (&["--exaggerate", "nan"], "1 is the true relief"),
             (&["--pixel-size", "0"], "metres"),
             (&["--headless", "--window"], "cannot be used with"),
+            (&["--capture-vt-draws", "0"], "from 1 to 100"),
+            (&["--capture-vt-draws", "101"], "from 1 to 100"),
+            (&["--capture-vt-draws", "2", "--direct"], "cannot be used with"),
             (&["--colour"], "unexpected argument"),
             (&["--on-device-lost", "panic"], "give ignore, stop or recover"),
             (&["--inject-loss", "soon"], "number of a submission"),

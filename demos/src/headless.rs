@@ -55,7 +55,10 @@ fn draw(run: &mut Run, next: &mut u32) -> Result<()> {
         let camera = run.scene.flight(share_of(frame, frames));
         let view = run.scene.view(&run.settings, camera, frame as f32 * TIME_STEP);
         run.scene.before_frame(&mut engine, &run.settings);
-        engine.render(&view, size, None)?;
+        run.captures.begin_frame(&mut engine)?;
+        let drawn = engine.render(&view, size, None);
+        run.captures.end_frame(drawn.is_ok().then_some(&engine))?;
+        drawn?;
         *next = frame + 1;
         run.losses.frame_drawn();
         run.times.add(begun.elapsed().as_secs_f64() * 1e3);

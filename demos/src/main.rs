@@ -8,6 +8,7 @@
 //! ```
 
 mod assets;
+mod captures;
 mod cli;
 mod console;
 mod devices;

@@ -10,6 +10,7 @@ use vasa::{Engine, default_cache_folder};
 
 #[cfg(feature = "hot-reload")]
 use crate::assets;
+use crate::captures::{Capture, Captures};
 use crate::cli::{CommonArgs, Validate};
 use crate::console;
 use crate::failure::{Failure, Result};
@@ -40,6 +41,8 @@ pub struct Run {
     pub times: FrameTimes,
     /// Losses of the device.
     pub losses: Losses,
+    /// Captures of page draws.
+    pub captures: Captures,
 }
 
 /// `stats.json`.
@@ -53,6 +56,7 @@ struct StatsFile<'a> {
     device_losses: u64,
     seed: u32,
     frame_ms: Summary,
+    vt_captures: Option<&'a [Capture]>,
     #[serde(flatten)]
     engine: &'a Stats,
 }
@@ -68,14 +72,17 @@ pub fn run(scene: Box<dyn Scene>, common: CommonArgs) -> Result<()> {
         console::find(line).map_err(Failure::Usage)?;
     }
     let folder = common.out.clone().unwrap_or_else(|| PathBuf::from("target/demo").join(scene.name()));
+    let captures = Captures::new(scene.page_draws(), &folder)?;
     let output = Output::open(&folder)?;
+    captures.folder().map(Output::open).transpose()?;
     let graph_output =
         common.dump_graph.as_deref().map(|dir| Output::open_by(dir, "--dump-graph")).transpose()?;
     stop::listen()?;
     let progress = Progress::new();
     let losses = Losses::new(common.on_device_lost, &common.inject_loss);
     let times = FrameTimes::default();
-    let mut run = Run { args: common, settings, output, graph_output, scene, progress, times, losses };
+    let mut run =
+        Run { args: common, settings, output, graph_output, scene, progress, times, losses, captures };
     let wanted = window::wanted(&run.args);
     if let Err(why) = &wanted {
         refuse_or_say(&run.args, why)?;
@@ -117,9 +124,15 @@ fn settings(args: &CommonArgs) -> Result<Settings> {
 impl Run {
     /// How to make the instance, without a display.
     pub fn instance_options(&self) -> InstanceOptions {
+        let validation = match self.args.validate {
+            Some(_) => Validation::Required,
+            // RenderDoc gives empty lists of binds a pointer, at which validation layer 1.3.239 crashes.
+            None if self.captures.folder().is_some() => Validation::Off,
+            None => Validation::Debug,
+        };
         InstanceOptions {
             application: format!("vasa demos: {}", self.scene.name()),
-            validation: if self.args.validate.is_some() { Validation::Required } else { Validation::Debug },
+            validation,
             gpu_assisted: self.args.validate == Some(Validate::Gpu),
             ..InstanceOptions::default()
         }
@@ -200,6 +213,7 @@ impl Run {
                 device_losses: self.losses.count(),
                 seed: self.args.seed,
                 frame_ms,
+                vt_captures: self.captures.made(),
                 engine: &stats,
             },
         )?;
@@ -212,6 +226,7 @@ impl Run {
             frame_ms.median
         );
         println!("{}\n{}", picture.display(), numbers.display());
+        self.captures.conclude();
         let device = engine.device().clone();
         self.scene.conclude(engine, &self.output, camera)?;
         if let Some(output) = &self.graph_output {

@@ -235,7 +235,10 @@ impl State {
             sync: image.sync,
             overlay: Some(&mut draw),
         };
-        self.engine.render(&view, image.extent, Some(target))?;
+        run.captures.begin_frame(&mut self.engine)?;
+        let rendered = self.engine.render(&view, image.extent, Some(target));
+        run.captures.end_frame(rendered.is_ok().then_some(&self.engine))?;
+        rendered?;
         self.size = image.extent;
         self.window.pre_present_notify();
         self.swapchain.present()?;

@@ -55,6 +55,8 @@ fn wrong_usage_is_status_two() {
         (&["terrain", "--set", "light.exposure=dark", "--out", out], "0.01 to 100"),
         (&["terrain", "--exec", "vt puddles", "--out", out], "known: device"),
         (&["terrain", "--headless", "--window"], "cannot be used with"),
+        (&["terrain", "--capture-vt-draws", "0", "--out", out], "from 1 to 100"),
+        (&["terrain", "--capture-vt-draws", "3", "--direct", "--out", out], "cannot be used with"),
         (&["residency", "--set", "residency.budget_mib=0", "--out", out], "1 to 4096"),
         (&["pressure", "--budget", "-4"], "at least 16"),
         (&["volcano"], "unrecognized subcommand"),
@@ -86,6 +88,18 @@ fn without_a_driver_there_is_an_error_that_says_what_to_do() {
     let out = out.path().to_str().unwrap();
     refused(&["terrain", "--out", out], 1, "cargo xtask driver");
     assert_eq!(files(Path::new(out)), 0, "nothing half-written");
+}
+
+#[test]
+fn without_renderdoc_nothing_is_captured_and_nothing_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    refused(
+        &["terrain", "--headless", "--capture-vt-draws", "2", "--out", out.to_str().unwrap()],
+        1,
+        "run `renderdoccmd capture -w",
+    );
+    assert!(!out.exists(), "the folder is not even made");
 }
 
 #[test]
@@ -127,6 +141,9 @@ fn help_is_complete() {
         "--exec",
         "--yes",
         "--dem",
+        "--vt-report",
+        "--capture-vt",
+        "--capture-vt-draws",
         "--grow",
         "--exaggerate",
         "--pixel-size",

@@ -50,6 +50,11 @@ pub trait Scene {
         Ok(())
     }
 
+    /// Draws of pages of virtual textures that are captured, one capture each.
+    fn page_draws(&self) -> u32 {
+        0
+    }
+
     /// Frames of a run without a window that does not say how many.
     fn frames(&self) -> u32 {
         120

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use glam::Vec3;
 use vasa::Engine;
-use vasa::render::{Atmosphere, View};
+use vasa::render::{Atmosphere, Switch, View};
 use vasa::scene::Camera;
 use vasa::scene::terrain::heightmap::{HeightMap, HeightMapOptions};
 use vasa::scene::terrain::roads::{self, RoadsDesc};
@@ -50,6 +50,8 @@ pub struct TerrainScene {
     report: Option<Output>,
     /// Every frame makes pages, for captures.
     captures: bool,
+    /// Draws of pages that are captured, one capture each.
+    page_draws: u32,
     seed: u32,
     ground: Option<Ground>,
 }
@@ -78,6 +80,7 @@ impl TerrainScene {
             report_folder: args.vt_report.clone(),
             report: None,
             captures: args.capture_vt,
+            page_draws: args.capture_vt_draws.unwrap_or(0),
             seed: args.common.seed,
             ground: None,
         }
@@ -105,9 +108,16 @@ impl Scene for TerrainScene {
         if self.captures {
             settings.for_captures();
         }
+        if self.page_draws > 0 {
+            settings.render.async_compute = Switch::Off;
+        }
         if let Some(mib) = self.budget {
             settings.vt.pool_mib = settings.vt.pool_mib.min((mib / 16).max(2));
         }
+    }
+
+    fn page_draws(&self) -> u32 {
+        self.page_draws
     }
 
     fn before_frame(&mut self, engine: &mut Engine, settings: &Settings) {
