@@ -174,7 +174,10 @@ impl Device {
 impl CommandEncoder {
     /// Begins a pass: a labelled region that captures show, and a breadcrumb. Outside of rendering; passes do not nest.
     pub fn begin_pass(&mut self, name: &str) {
-        self.begin_label(name);
+        self.is_pass_labelled = self.group != Some(name);
+        if self.is_pass_labelled {
+            self.begin_label(name);
+        }
         let device = self.token.device.clone();
         let Some(crumbs) = device.breadcrumbs.get() else { return };
         self.pass = crumbs.next(self.token.timeline, name);
@@ -188,7 +191,9 @@ impl CommandEncoder {
             self.leave(crumbs, 4, vk::PipelineStageFlags2::ALL_COMMANDS);
             self.pass = 0;
         }
-        self.end_label();
+        if std::mem::take(&mut self.is_pass_labelled) {
+            self.end_label();
+        }
     }
 
     /// Fills a word once `after` is over, and the fill before it too: both write the same place.

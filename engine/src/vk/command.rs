@@ -111,7 +111,15 @@ impl CommandPool {
             last: self.last.clone(),
             open: self.open.clone(),
         };
-        Ok(CommandEncoder { raw, token, descriptors: self.descriptors.clone(), failed: None, pass: 0 })
+        Ok(CommandEncoder {
+            raw,
+            token,
+            descriptors: self.descriptors.clone(),
+            failed: None,
+            pass: 0,
+            group: None,
+            is_pass_labelled: false,
+        })
     }
 }
 
@@ -168,6 +176,10 @@ pub struct CommandEncoder {
     failed: Option<Error>,
     /// Breadcrumb of the pass that is open; 0 = none.
     pub(super) pass: u32,
+    /// The group of passes that is open.
+    pub(super) group: Option<&'static str>,
+    /// Whether the pass that is open has a label of its own.
+    pub(super) is_pass_labelled: bool,
 }
 
 /// A copy between buffers, in bytes.
@@ -204,6 +216,21 @@ impl CommandEncoder {
         unsafe { self.device().end_command_buffer(self.raw) }
             .map_err(|r| self.token.device.noticed(Error::of("vkEndCommandBuffer")(r)))?;
         Ok(CommandBuffer { raw: self.raw, token: self.token })
+    }
+
+    /// Opens a group: one label around the passes that follow, until another group or none. A pass that is named as its group
+    /// gets no label of its own. Outside of passes; a group ends with its command buffer at the latest.
+    pub fn set_group(&mut self, group: Option<&'static str>) {
+        if self.group == group {
+            return;
+        }
+        if self.group.is_some() {
+            self.end_label();
+        }
+        if let Some(name) = group {
+            self.begin_label(name);
+        }
+        self.group = group;
     }
 
     /// Opens a labelled region that captures and profilers show.

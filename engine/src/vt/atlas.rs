@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ash::vk::{Format, ImageLayout, ImageUsageFlags};
 
-use super::{LayerFormat, PhysicalPage, PoolDesc, PoolSize};
+use super::{ALLOCATE, LayerFormat, PhysicalPage, PoolDesc, PoolSize};
 use crate::graph::{
     Access, BufferHandle, Frame, ImageHandle, ImportState, LeftState, PassId, Queue, ShaderStages,
 };
@@ -138,7 +138,7 @@ impl Atlas {
             }
             let image = ImageDesc::new_2d(image_format(*format), [size.texels; 2], usage);
             let image = ImageDesc { block_views: is_stored && format.is_block(), ..image };
-            let name = format!("VirtualTexture_Physical ({format:?}) {}/{count}", index + 1);
+            let name = format!("VirtualTexture_Physical ({:?}) {}/{count}", image_format(*format), index + 1);
             let image = ChunkedImage::new(sparse, &name, image)?;
             let storage = match is_stored {
                 false => None,
@@ -256,7 +256,7 @@ impl Atlas {
             return;
         }
         // Pages are written one by one, and the graph wants to know who wrote the rest: nobody, and nobody reads it.
-        let mut pass = frame.pass("VirtualTextureAllocate", Queue::Graphics);
+        let mut pass = frame.pass(ALLOCATE, Queue::Graphics).group(ALLOCATE);
         for handle in &mut handles.layers {
             pass = pass.write(handle, Access::CopyDestination);
         }

@@ -62,6 +62,11 @@ pub use system::{
     VirtualTextures, VtAtlases, VtError, VtFrame, VtImages, VtResult,
 };
 
+/// Marker of all that makes new images ready: first of a frame's.
+pub(crate) const ALLOCATE: &str = "VirtualTextureAllocate";
+/// Marker around the pages of a frame: drawn, compressed, copied.
+pub(crate) const FINALIZE: &str = "VirtualTextureFinalizeRequests";
+
 /// Frames from the one that gave feedback to the one that uses it, where it is waited for.
 pub const FEEDBACK_FRAMES: u64 = 3;
 

@@ -39,6 +39,7 @@ mod stress;
 mod terrain;
 mod terrain_layers;
 mod trace;
+mod vt_capture;
 mod vt_compress;
 mod vt_feedback;
 mod vt_page_atlas;

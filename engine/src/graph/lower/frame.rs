@@ -39,6 +39,7 @@ pub(super) enum Imported<'f> {
 pub(super) struct Attached<'f> {
     pub(super) work: Vec<Work<'f>>,
     pub(super) names: Vec<&'static str>,
+    pub(super) groups: Vec<Option<&'static str>>,
     pub(super) imports: Vec<(ResourceId, Imported<'f>, ImportKey)>,
     /// Name, and the previous frame's resource and this frame's.
     pub(super) history: Vec<(&'static str, ResourceId, ResourceId)>,
@@ -62,6 +63,7 @@ impl<'g, 'f> Frame<'g, 'f> {
         let attached = Attached {
             work: Vec::new(),
             names: Vec::new(),
+            groups: Vec::new(),
             imports: Vec::new(),
             history: Vec::new(),
             used: Vec::new(),
@@ -174,6 +176,7 @@ impl<'g, 'f> Frame<'g, 'f> {
         let id = self.graph.declaration.pass(name, queue);
         self.attached.work.push(Work::Nothing);
         self.attached.names.push(name);
+        self.attached.groups.push(None);
         PassBuilder { frame: self, id }
     }
 
@@ -250,6 +253,16 @@ impl<'f> PassBuilder<'_, '_, 'f> {
     #[must_use]
     pub fn side_effects(self) -> Self {
         self.frame.graph.declaration.side_effects(self.id);
+        self
+    }
+
+    /// The pass stands in a group: passes of one that follow each other are under one label of that name in captures. Order,
+    /// barriers and times are what they are without.
+    #[must_use]
+    pub fn group(self, name: &'static str) -> Self {
+        if let Some(group) = self.frame.attached.groups.last_mut() {
+            *group = Some(name);
+        }
         self
     }
 

@@ -54,7 +54,7 @@ type Parts = (
 );
 
 fn record(graph: &mut FrameGraph, attached: Attached<'_>) -> Result<Parts> {
-    let Attached { mut work, names, imports, history, .. } = attached;
+    let Attached { mut work, names, groups, imports, history, .. } = attached;
     let place = graph.place();
     let FrameGraph {
         device, compiler, declaration, places, history: images, batch, frame, stats, bound, ..
@@ -103,6 +103,7 @@ fn record(graph: &mut FrameGraph, attached: Attached<'_>) -> Result<Parts> {
         for plan in passes {
             let index = plan.pass.0 as usize;
             let name = names[index];
+            encoder.set_group(groups[index]);
             lower(&mut encoder, batch, declaration, &resolver, barriers(compiled, &plan.barriers));
             lane.timer.begin(&mut encoder, name);
             if let Work::Record(record) = std::mem::replace(&mut work[index], Work::Nothing) {
@@ -111,6 +112,7 @@ fn record(graph: &mut FrameGraph, attached: Attached<'_>) -> Result<Parts> {
             }
             lane.timer.end(&mut encoder, name);
         }
+        encoder.set_group(None);
         lower(&mut encoder, batch, declaration, &resolver, barriers(compiled, &submission.barriers_after));
         recorded.push(RecordedSubmission::Commands(index, encoder.finish()?));
     }

@@ -10,7 +10,7 @@ use crate::graph::{Access, Frame, ImageHandle, ImageInfo, Queue, ShaderStages};
 use crate::vk::layout::gpu_struct;
 use crate::vk::{ComputePipeline, Device, Image, ImageRegion, ImageView, PassBindings, shader};
 use crate::vt::atlas::{Atlas, AtlasError, AtlasHandles};
-use crate::vt::{LayerFormat, PhysicalPage};
+use crate::vt::{FINALIZE, LayerFormat, PhysicalPage};
 
 /// Most pages of a batch: the array layers of the targets and of the intermediate images.
 pub const BATCH_PAGES: usize = 8;
@@ -200,6 +200,7 @@ impl<'f> Job<'f> {
         let compute = ShaderStages::COMPUTE;
         let mut pass = frame
             .pass("VirtualTextureCompress", Queue::Graphics)
+            .group(FINALIZE)
             .read_all(targets.iter().copied(), Access::Sampled(compute));
         // The other pages of an atlas stay. Of an intermediate image nothing is read but what is written here.
         let (written, access) = match self.direct {
@@ -305,6 +306,7 @@ fn copy<'f>(
     for (source, handle) in sources.iter().copied().zip(&mut handles.layers) {
         let pass = frame
             .pass("VirtualTextureCopy", Queue::Graphics)
+            .group(FINALIZE)
             .read(source, Access::CopySource)
             .write(handle, Access::CopyDestinationOver);
         let (destination, copies) = (*handle, copies.clone());

@@ -207,6 +207,7 @@ impl VirtualTextures {
         for (pool, (_, handles)) in self.pools.iter().zip(&mut atlases) {
             pool.atlas.declare_allocate(frame, handles);
         }
+        let mut tables = self.tables.declare_allocate(frame);
         mark(frame, "VirtualTextureBeginUpdate");
         let FeedbackHandles { buffer: feedback } = self.feedback.declare_clear(frame);
         mark(frame, "VirtualTextureEndUpdate");
@@ -228,7 +229,7 @@ impl VirtualTextures {
             }
             index += 1;
         }
-        let tables = self.tables.declare(frame);
+        self.tables.declare_updates(frame, &mut tables);
         VtImages { tables, atlases, feedback }
     }
 

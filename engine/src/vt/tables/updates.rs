@@ -15,7 +15,7 @@ use crate::vk::{
     Blend, Buffer, ColourTarget, Device, GraphicsDesc, GraphicsPipeline, Image, Load, Location, PassBindings,
     shader,
 };
-use crate::vt::{SpaceId, TableUpdate};
+use crate::vt::{ALLOCATE, SpaceId, TableUpdate};
 
 /// The images of page tables in a frame, as its updates leave them.
 #[derive(Debug, Clone, Default)]
@@ -199,12 +199,17 @@ impl PageTables {
         Ok(buffer.write_mapped(0, bytes)?)
     }
 
-    /// Declares what the frame does to page tables, before every pass that samples them: `VirtualTextureAllocate` clears
-    /// new ones, `VirtualTexturePageTableUpdates` paints what was prepared. Neither takes part where there is nothing to
-    /// do.
+    /// Declares what the frame does to page tables, before every pass that samples them: both passes, one after the other.
     pub fn declare<'f>(&'f self, frame: &mut Frame<'_, 'f>) -> TableHandles {
+        let mut handles = self.declare_allocate(frame);
+        self.declare_updates(frame, &mut handles);
+        handles
+    }
+
+    /// Declares `VirtualTextureAllocate`, which clears new tables, before anything is done with them. It takes no part where
+    /// there are none.
+    pub fn declare_allocate<'f>(&'f self, frame: &mut Frame<'_, 'f>) -> TableHandles {
         let mut images: Vec<(&'f TableImage, (SpaceId, u8), ImageHandle)> = Vec::new();
-        self.is_painted.store(false, Ordering::Release);
         for (space, table) in &self.tables {
             for (texture, image) in (0..).zip(&table.images) {
                 let handle = frame.import_image(&image.image, image.state(), Some(AT_REST));
@@ -215,7 +220,7 @@ impl PageTables {
         }
         let new: Vec<&'f TableImage> =
             images.iter().map(|(image, ..)| *image).filter(|image| image.is_new).collect();
-        let mut clear = frame.pass("VirtualTextureAllocate", Queue::Graphics).when(!new.is_empty());
+        let mut clear = frame.pass(ALLOCATE, Queue::Graphics).group(ALLOCATE).when(!new.is_empty());
         for (_, _, handle) in images.iter_mut().filter(|(image, ..)| image.is_new) {
             clear = clear.write(handle, Access::CopyDestination);
         }
@@ -223,7 +228,12 @@ impl PageTables {
             new.iter().for_each(|new| pass.encoder().clear_image(&new.image, [0; 4]));
             Ok(())
         });
+        TableHandles { images: images.into_iter().map(|(_, key, handle)| (key, handle)).collect() }
+    }
 
+    /// Declares `VirtualTexturePageTableUpdates`, which paints what was prepared. It takes no part where that is nothing.
+    pub fn declare_updates<'f>(&'f self, frame: &mut Frame<'_, 'f>, handles: &mut TableHandles) {
+        self.is_painted.store(false, Ordering::Release);
         // Nobody else uses the indices: a submission that does paints.
         let indices = frame.import_buffer(&self.indices, None);
         frame.when_used(indices, |_| self.is_painted.store(true, Ordering::Release));
@@ -231,7 +241,7 @@ impl PageTables {
             .pass("VirtualTexturePageTableUpdates", Queue::Graphics)
             .when(!self.jobs.is_empty())
             .read(indices, Access::Index);
-        for (_, key, handle) in &mut images {
+        for (key, handle) in &mut handles.images {
             if self.jobs.iter().any(|job| (job.space, job.texture) == *key) {
                 paint = paint.write(handle, Access::ColourAttachmentOver);
             }
@@ -240,7 +250,6 @@ impl PageTables {
             self.paint(pass);
             Ok(())
         });
-        TableHandles { images: images.into_iter().map(|(_, key, handle)| (key, handle)).collect() }
     }
 
     /// One rendering a mip, one draw a channel of it.

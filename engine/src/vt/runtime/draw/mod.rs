@@ -34,7 +34,7 @@ use crate::vk::{
     Buffer, ColourTarget, CommandEncoder, DepthTarget, Device, Load, Location, PassBindings, Sampler,
     SamplerDesc,
 };
-use crate::vt::{PageWork, compress};
+use crate::vt::{FINALIZE, PageWork, compress};
 
 pub use plan::BatchTarget;
 pub use records::{PageKnot, PagePush, PageWriter};
@@ -253,7 +253,7 @@ impl PageRenderer {
             self.is_drawn.store(false, Ordering::Release);
         }
         let (colours, depth) = self.import(frame, imported, batch.set)?;
-        let mut pass = frame.pass("VirtualTextureFinalizeRequests", Queue::Graphics);
+        let mut pass = frame.pass(FINALIZE, Queue::Graphics).group(FINALIZE);
         for colour in colours.iter_mut() {
             pass = pass.write(colour, Access::ColourAttachment);
         }
