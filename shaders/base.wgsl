@@ -2,6 +2,7 @@
 //!include lib/frame.wgsl
 //!include lib/scene.wgsl
 //!include lib/terrain.wgsl
+//!include lib/octahedral.wgsl
 //!include lib/atmosphere.wgsl
 //!include lib/ground.wgsl
 //!include lib/virtual_texture_second.wgsl
@@ -33,14 +34,6 @@ struct Varyings {
     @location(1) normal: vec3<f32>,
     @location(2) colour: vec3<f32>,
     @location(3) @interpolate(flat) instance: u32,
-}
-
-fn octahedral(packed: u32) -> vec3<f32> {
-    let p = unpack2x16snorm(packed);
-    let y = 1.0 - abs(p.x) - abs(p.y);
-    let fold = select(vec2(-1.0), vec2(1.0), p >= vec2(0.0)) * (1.0 - abs(p.yx));
-    let xz = select(fold, p, y >= 0.0);
-    return normalize(vec3(xz.x, y, xz.y));
 }
 
 // Height that a place gets on top of its vertex's.

@@ -100,18 +100,3 @@ fn page_targets(surface: VtSurface, opacity: f32) -> VtTargets {
     }
     return vt_targets(pc.kind, a, opacity);
 }
-
-struct PageTargets1 {
-    @location(0) target0: vec4<f32>,
-}
-
-struct PageTargets2 {
-    @location(0) target0: vec4<f32>,
-    @location(1) target1: vec4<f32>,
-}
-
-struct PageTargets3 {
-    @location(0) target0: vec4<f32>,
-    @location(1) target1: vec4<f32>,
-    @location(2) target2: vec4<f32>,
-}

@@ -1,5 +1,6 @@
 // Decals in a page: rectangles, one an instance; a run of them is one draw, in order.
 //!include lib/page_paints.wgsl
+//!include lib/virtual_texture_page_targets.wgsl
 
 struct Varyings {
     @invariant @builtin(position) clip: vec4<f32>,
@@ -25,21 +26,4 @@ fn painted(in: Varyings) -> VtTargets {
         discard;
     }
     return t;
-}
-
-@fragment
-fn page_fragment_1(in: Varyings) -> PageTargets1 {
-    return PageTargets1(painted(in).target0);
-}
-
-@fragment
-fn page_fragment_2(in: Varyings) -> PageTargets2 {
-    let t = painted(in);
-    return PageTargets2(t.target0, t.target1);
-}
-
-@fragment
-fn page_fragment_3(in: Varyings) -> PageTargets3 {
-    let t = painted(in);
-    return PageTargets3(t.target0, t.target1, t.target2);
 }

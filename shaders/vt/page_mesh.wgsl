@@ -1,5 +1,6 @@
 // A mesh of the scene in a page, from above: of its surfaces the upper one stays, by depth.
-//!include lib/virtual_texture_page.wgsl
+//!include lib/virtual_texture_page_targets.wgsl
+//!include lib/octahedral.wgsl
 
 @group(1) @binding(4) var<storage, read> vertices: array<u32>;
 
@@ -8,14 +9,6 @@ struct Varyings {
     @location(0) normal: vec3<f32>,
     @location(1) colour: vec3<f32>,
     @location(2) height: f32,
-}
-
-fn octahedral(packed: u32) -> vec3<f32> {
-    let p = unpack2x16snorm(packed);
-    let y = 1.0 - abs(p.x) - abs(p.y);
-    let fold = select(vec2(-1.0), vec2(1.0), p >= vec2(0.0)) * (1.0 - abs(p.yx));
-    let xz = select(fold, p, y >= 0.0);
-    return normalize(vec3(xz.x, y, xz.y));
 }
 
 @vertex
@@ -46,21 +39,4 @@ fn painted(in: Varyings) -> VtTargets {
     }
     let surface = VtSurface(in.colour, pc.roughness, normal, w.specular, w.mask, page_height(height));
     return page_targets(surface, w.opacity);
-}
-
-@fragment
-fn page_fragment_1(in: Varyings) -> PageTargets1 {
-    return PageTargets1(painted(in).target0);
-}
-
-@fragment
-fn page_fragment_2(in: Varyings) -> PageTargets2 {
-    let t = painted(in);
-    return PageTargets2(t.target0, t.target1);
-}
-
-@fragment
-fn page_fragment_3(in: Varyings) -> PageTargets3 {
-    let t = painted(in);
-    return PageTargets3(t.target0, t.target1, t.target2);
 }

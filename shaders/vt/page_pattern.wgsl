@@ -1,5 +1,5 @@
 // The calibration pattern in a page: the twin of engine/src/vt/runtime/pattern.rs.
-//!include lib/virtual_texture_page.wgsl
+//!include lib/virtual_texture_page_targets.wgsl
 
 const AMPLITUDE: f32 = 60.0;
 const DISPLACEMENT: f32 = 2.0;
@@ -60,21 +60,4 @@ fn painted(in: Varyings) -> VtTargets {
         discard;
     }
     return page_targets(pattern(place), w.opacity);
-}
-
-@fragment
-fn page_fragment_1(in: Varyings) -> PageTargets1 {
-    return PageTargets1(painted(in).target0);
-}
-
-@fragment
-fn page_fragment_2(in: Varyings) -> PageTargets2 {
-    let t = painted(in);
-    return PageTargets2(t.target0, t.target1);
-}
-
-@fragment
-fn page_fragment_3(in: Varyings) -> PageTargets3 {
-    let t = painted(in);
-    return PageTargets3(t.target0, t.target1, t.target2);
 }

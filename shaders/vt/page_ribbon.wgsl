@@ -1,6 +1,7 @@
 // Ribbons in a page: a piece between two knots an instance. Pieces meet on a line through their knot that halves the bend:
 // a texel on one side of it belongs to one piece and on the other to the next, never to both or to none.
 //!include lib/page_paints.wgsl
+//!include lib/virtual_texture_page_targets.wgsl
 
 struct PageKnot {
     place: vec2<f32>,
@@ -51,21 +52,4 @@ fn painted(in: Varyings) -> VtTargets {
         discard;
     }
     return painted;
-}
-
-@fragment
-fn page_fragment_1(in: Varyings) -> PageTargets1 {
-    return PageTargets1(painted(in).target0);
-}
-
-@fragment
-fn page_fragment_2(in: Varyings) -> PageTargets2 {
-    let t = painted(in);
-    return PageTargets2(t.target0, t.target1);
-}
-
-@fragment
-fn page_fragment_3(in: Varyings) -> PageTargets3 {
-    let t = painted(in);
-    return PageTargets3(t.target0, t.target1, t.target2);
 }

@@ -1,6 +1,6 @@
 // The terrain in a page: the very material that direct evaluation calls, at each texel's place, with a little more
 // than the texel as its footprint; and the height of the continuous surface, with the detail that a texel can carry.
-//!include lib/virtual_texture_page.wgsl
+//!include lib/virtual_texture_page_targets.wgsl
 //!include lib/terrain_overlays.wgsl
 //!include lib/terrain_height.wgsl
 
@@ -36,23 +36,6 @@ fn painted(in: Varyings) -> VtTargets {
     let height = page_height(m.displacement);
     let surface = VtSurface(m.base_colour, m.roughness, m.normal, m.specular, mask, height);
     return page_targets(surface, writers[in.writer].opacity);
-}
-
-@fragment
-fn page_fragment_1(in: Varyings) -> PageTargets1 {
-    return PageTargets1(painted(in).target0);
-}
-
-@fragment
-fn page_fragment_2(in: Varyings) -> PageTargets2 {
-    let t = painted(in);
-    return PageTargets2(t.target0, t.target1);
-}
-
-@fragment
-fn page_fragment_3(in: Varyings) -> PageTargets3 {
-    let t = painted(in);
-    return PageTargets3(t.target0, t.target1, t.target2);
 }
 
 @fragment
