@@ -239,7 +239,7 @@ struct BcColourFit {
 }
 
 const BC_TOP: vec3<i32> = vec3<i32>(31, 63, 31);
-const BC_CHROMA: i32 = 3;
+const BC_CHROMA: i32 = 5;
 
 fn bc_expand(level: vec3<i32>) -> vec3<i32> {
     return (level << vec3(3u, 2u, 3u)) | (level >> vec3(2u, 4u, 2u));
@@ -289,7 +289,7 @@ fn bc_colour_nearest(t: BcColour, ends: BcEnds, scale: vec3<i32>, chroma: i32) -
     let sums = bc_sums(t, k);
     let squares = weight * bc_errors(sums, a, b);
     let grey = bc_form(sums, vec3(a.x - a.y), vec3(b.x - b.y)).x;
-    return BcColourFit(2 * (squares.x + squares.y + squares.z) + chroma * grey, sums, k);
+    return BcColourFit(4 * (squares.x + squares.y + squares.z) + chroma * grey, sums, k);
 }
 
 // The best levels near the solution of least squares, whose determinant is not zero.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
 use vasa::Engine;
-use vasa::render::{Atmosphere, View};
+use vasa::render::{Atmosphere, RenderOptions, View};
 use vasa::scene::Camera;
 use vasa::scene::terrain::heightmap::HeightMap;
 use vasa::scene::terrain::roads::{RoadsDesc, plan};
@@ -33,7 +33,9 @@ pub(crate) fn anatolia(h: &Harness) -> (Engine, Arc<Surface>) {
     let places = [[6495.0, 8830.0], [6564.0, 7430.0], [4600.0, 6600.0]].map(Vec2::from).to_vec();
     let roads = plan(&surface, &RoadsDesc { count: 2, seed: 1, places });
     let surface = Arc::new(surface.with_overlays(roads));
-    let mut engine = scenes::engine(&h.device, 2);
+    // The same on every device: without anisotropy, which software devices do not have.
+    let render = RenderOptions { anisotropy: 1, ..scenes::STILL };
+    let mut engine = scenes::engine_with(&h.device, 2, render);
     let desc = TerrainDesc { layer_size: 512, threads: 2, ..TerrainDesc::new(Atmosphere::morning().sun) };
     let terrain = Terrain::new(engine.device(), surface.clone(), &desc).unwrap();
     engine.scene_mut().set_terrain(Some(terrain)).unwrap();

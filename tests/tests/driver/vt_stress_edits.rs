@@ -60,7 +60,11 @@ fn a_stamp_that_moves_every_frame_leaves_nothing_behind() {
         let camera = ground.above(200.0, -300.0, 260.0);
         ground.settle(&[camera], 200);
         let clean = ground.picture();
-        let place = |frame: u32| Vec2::new(100.0 + 8.0 * frame as f32, -330.0 + 3.0 * frame as f32);
+        // To and fro between two tracks that are further apart than it is long: it leaves its old place whole.
+        let place = |frame: u32| {
+            let (along, track) = (frame as f32, (frame % 2) as f32);
+            Vec2::new(100.0 + 8.0 * along, -330.0 + 3.0 * along + 150.0 * track)
+        };
         let id = ground.textures_mut().writers_mut().add(stamp(place(0))).unwrap();
         let mut seen = Vec::new();
         for frame in 0..=24 {

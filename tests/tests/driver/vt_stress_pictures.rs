@@ -54,8 +54,6 @@ fn the_ground_through_virtual_textures_looks_as_the_ground_without() {
         let direct = [&far, &near].map(|view| settled(&mut engine, view).0);
         let options = Options {
             is_exact: true,
-            // As the sampler of the materials is.
-            anisotropy: !h.is_software(),
             feedback_factor: 1,
             pool_mib: 96,
             planner: Knobs { space_side: 2048, ..Knobs::editor() },

@@ -26,8 +26,8 @@ pub fn expand6(level: i32) -> i32 {
 
 /// How often indices and endpoints are made from each other.
 const ROUNDS: u32 = 3;
-/// How much a difference between red and green counts in a block of greys, beside twice the squared errors.
-const CHROMA: i32 = 3;
+/// How much a difference between red and green counts in a block of greys, beside four times the squared errors.
+const CHROMA: i32 = 5;
 
 /// Levels of the two endpoints: 5, 6 and 5 bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -173,7 +173,7 @@ fn fit(sums: &Sums) -> Option<Endpoints> {
     Some(ends)
 }
 
-/// The nearest of the four colours for each texel, and twice the error that is left. `chroma` is how much the difference
+/// The nearest of the four colours for each texel, and four times the error that is left. `chroma` is how much the difference
 /// between red and green counts.
 fn nearest(texels: &[Block; 3], ends: &Endpoints, scale: [i32; 3], chroma: i32) -> Fit {
     let a: [i32; 3] = std::array::from_fn(|c| expand(c, ends.first[c]));
@@ -185,7 +185,7 @@ fn nearest(texels: &[Block; 3], ends: &Endpoints, scale: [i32; 3], chroma: i32) 
         std::array::from_fn(|i| steps(6 * (0..3).map(|c| (texels[c][i] - a[c]) * d[c]).sum::<i32>(), length));
     let sums = Sums::new(texels, &indices);
     let squares: i32 = (0..3).map(|c| weight[c] * sums.error(c, a[c], b[c])).sum();
-    Fit { ends: *ends, indices, error: 2 * squares + chroma * sums.form(a[0] - a[1], b[0] - b[1]) }
+    Fit { ends: *ends, indices, error: 4 * squares + chroma * sums.form(a[0] - a[1], b[0] - b[1]) }
 }
 
 /// How many of 1, 3 and 5 times `unit` are below `at`.
