@@ -59,7 +59,11 @@ impl VtPanel {
         let pool = |pool: &vasa::vt::stats::PoolStats| {
             format!(
                 "{}: {} of {}, {} locked, bias {:.1}",
-                pool.format, pool.allocated, pool.tiles, pool.locked, pool.mip_bias
+                pool.format.replace(" + ", "+"),
+                pool.allocated,
+                pool.tiles,
+                pool.locked,
+                pool.mip_bias
             )
         };
         let last = self.records.last().copied().unwrap_or_default();
