@@ -261,7 +261,7 @@ impl Renderer {
         self.near_reach = self.virtual_ground(world).map_or(0.0, |ground| ground.near_reach(pixels));
         self.near_chunks.clear();
         let Some(terrain) = world.scene.terrain().filter(|_| self.near_reach > 0.0) else { return };
-        let camera = Vec3::from(constants.camera);
+        let (camera, reach) = (Vec3::from(constants.camera), self.near_reach);
         // As culling sees them; displacement moves vertices a little.
         let is_near = |centre: Vec3, extent: Vec3| {
             let (centre, extent) = (centre - camera, extent + Vec3::splat(NEAR_MARGIN));
@@ -270,10 +270,9 @@ impl Renderer {
                 let normal = Vec3::new(x, y, z);
                 normal.dot(centre) + w + normal.abs().dot(extent) >= 0.0
             };
-            (centre.abs() - extent).max(Vec3::ZERO).length() < self.near_reach
-                && constants.frustum.iter().all(seen)
+            (centre.abs() - extent).max(Vec3::ZERO).length() < reach && constants.frustum.iter().all(seen)
         };
-        self.near_chunks = terrain.chunk_draws(world.scene.gpu(), is_near);
+        self.near_chunks.extend(terrain.chunk_draws(world.scene.gpu(), is_near));
     }
 
     /// Declares the passes of a prepared frame; returns its output.

@@ -90,13 +90,13 @@ impl Chunks {
     }
 
     /// Draws of selected chunks whose bounds - centre and half size, world - are `wanted`, in the order of nodes.
-    pub(super) fn draws(
-        &self,
-        params: &LodParams,
-        gpu: &GpuScene,
-        wanted: impl Fn(Vec3, Vec3) -> bool,
-    ) -> Vec<ChunkDraw> {
-        let draw = |(node, chunk): (&Node, &Chunk)| {
+    pub(super) fn draws<'a>(
+        &'a self,
+        params: &'a LodParams,
+        gpu: &'a GpuScene,
+        wanted: impl Fn(Vec3, Vec3) -> bool + 'a,
+    ) -> impl Iterator<Item = ChunkDraw> + 'a {
+        let draw = move |(node, chunk): (&Node, &Chunk)| {
             let [x, z] = node.corner(params);
             let data = gpu.primitive(chunk.primitive).ok()?;
             let centre = Vec3::new(x, 0.0, z) + Vec3::from(data.bounds_centre);
@@ -107,7 +107,7 @@ impl Chunks {
                 instance,
             })
         };
-        self.chunks.iter().filter_map(draw).collect()
+        self.chunks.iter().filter_map(draw)
     }
 
     pub(super) fn plan(&mut self, selected: Vec<Node>, frame: u64) {

@@ -141,7 +141,11 @@ impl Terrain {
     }
 
     /// Draws of this frame's chunks whose bounds - centre and half size, world - are `wanted`.
-    pub fn chunk_draws(&self, gpu: &GpuScene, wanted: impl Fn(Vec3, Vec3) -> bool) -> Vec<ChunkDraw> {
+    pub fn chunk_draws<'a>(
+        &'a self,
+        gpu: &'a GpuScene,
+        wanted: impl Fn(Vec3, Vec3) -> bool + 'a,
+    ) -> impl Iterator<Item = ChunkDraw> + 'a {
         self.chunks.draws(self.quadtree.params(), gpu, wanted)
     }
 
