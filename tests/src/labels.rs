@@ -10,6 +10,16 @@ use std::sync::OnceLock;
 
 use ash::vk;
 
+/// What is done with the feedback of virtual textures at the end of a frame.
+pub const FEEDBACK: [&str; 6] = [
+    "VirtualTextureUpdate",
+    "  VirtualTextureFeedbackTransition",
+    "  Hash table indirect arguments",
+    "  Build feedback hash table",
+    "  Compact feedback hash table",
+    "  VirtualTextureFeedbackCopy",
+];
+
 #[derive(Default)]
 struct Seen {
     labels: Vec<String>,

@@ -2,6 +2,7 @@
 
 use vasa::vt::Options;
 use vasa_tests::ground::{Ground, options};
+use vasa_tests::labels::FEEDBACK;
 use vasa_tests::{labels, on_device};
 
 /// Labels of virtual textures, without what follows the words of a draw or update.
@@ -18,15 +19,6 @@ fn tree(seen: &[String]) -> Vec<String> {
     });
     words.collect()
 }
-
-const FEEDBACK: [&str; 6] = [
-    "VirtualTextureUpdate",
-    "  VirtualTextureFeedbackTransition",
-    "  Hash table indirect arguments",
-    "  Build feedback hash table",
-    "  Compact feedback hash table",
-    "  VirtualTextureFeedbackCopy",
-];
 
 /// The tree of a frame that makes pages: `first` before all, batches of draws, and of what brings each into its atlas.
 fn check(seen: &[String], first: &[&str], copies: bool) -> usize {
