@@ -56,12 +56,16 @@ impl Harness {
     /// Reading through the buffer itself proves nothing on drivers whose unbound memory stores what is written.
     /// In the fallback there are no chunks: the contents are read through the buffer, which is an ordinary one.
     pub fn expect_in_chunks(&self, buffer: &GrowableBuffer, pattern: Pattern) {
-        let bytes = buffer.committed();
+        self.expect_front_in_chunks(buffer, pattern, buffer.committed());
+    }
+
+    /// The same of the first `bytes` bytes (whole tiles): of a buffer that a worker may grow meanwhile.
+    pub fn expect_front_in_chunks(&self, buffer: &GrowableBuffer, pattern: Pattern, bytes: u64) {
         if !buffer.in_place() {
             assert!(!buffer.buffer().is_reserved() && buffer.locate(0).is_none());
             return self.expect(buffer, pattern, (0, bytes), &[]);
         }
-        let words = self.read_chunks(buffer);
+        let words = self.read_front_of_chunks(buffer, bytes);
         let tile_words = (TILE / 4) as usize;
         for (i, words) in words.chunks_exact(tile_words).enumerate() {
             let tile = bytes / TILE - 1 - i as u64;
@@ -73,7 +77,11 @@ impl Harness {
 
     /// All committed tiles in reverse order, read from the chunks and not through the buffer.
     pub fn read_chunks(&self, buffer: &GrowableBuffer) -> Vec<u32> {
-        let tiles = buffer.committed() / TILE;
+        self.read_front_of_chunks(buffer, buffer.committed())
+    }
+
+    fn read_front_of_chunks(&self, buffer: &GrowableBuffer, bytes: u64) -> Vec<u32> {
+        let tiles = bytes / TILE;
         let usage = BufferUsageFlags::STORAGE_BUFFER
             | BufferUsageFlags::TRANSFER_SRC
             | BufferUsageFlags::TRANSFER_DST;

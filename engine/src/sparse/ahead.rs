@@ -9,7 +9,7 @@
 //! While it is at a buffer (`in_flight`) nobody else moves that buffer's watermark; whoever wants to waits for it.
 //! Locks are taken in the order inner, then state, and none is held while the driver allocates or binds.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -78,8 +78,15 @@ pub(super) struct Worker {
 }
 
 #[derive(Debug)]
+enum Message {
+    Job(Job),
+    /// To be answered when everything before is done.
+    Fence(SyncSender<()>),
+}
+
+#[derive(Debug)]
 struct Running {
-    jobs: Sender<Job>,
+    messages: Sender<Message>,
     thread: JoinHandle<()>,
 }
 
@@ -104,17 +111,30 @@ impl Worker {
         }
         if let Some(running) = running.as_ref() {
             // A worker that has ended (device lost) commits nothing ahead; frames wait for their own binds then.
-            jobs.into_iter().for_each(|job| drop(running.jobs.send(job)));
+            jobs.into_iter().for_each(|job| drop(running.messages.send(Message::Job(job))));
+        }
+    }
+
+    /// Waits until the thread is done with all that it was given.
+    pub(super) fn wait(&self) {
+        let (done, answer) = sync_channel(1);
+        let is_sent = self.lock().as_ref().is_some_and(|running| {
+            // Not to a thread that has ended.
+            running.messages.send(Message::Fence(done)).is_ok()
+        });
+        if is_sent {
+            // No answer comes of a thread that ends meanwhile: it is done, too.
+            let _ = answer.recv();
         }
     }
 
     fn start(&self) -> Option<Running> {
         let core = self.core.upgrade()?;
-        let (jobs, received) = channel();
+        let (messages, received) = channel();
         let spawned =
             std::thread::Builder::new().name("vasa commit ahead".into()).spawn(move || run(&core, &received));
         match spawned {
-            Ok(thread) => Some(Running { jobs, thread }),
+            Ok(thread) => Some(Running { messages, thread }),
             Err(error) => {
                 log::warn!("no thread to commit ahead of need ({error}): frames wait for their own binds");
                 None
@@ -125,8 +145,8 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        let Some(Running { jobs, thread }) = self.lock().take() else { return };
-        drop(jobs);
+        let Some(Running { messages, thread }) = self.lock().take() else { return };
+        drop(messages);
         if thread.join().is_err() {
             log::error!("the thread that commits ahead of need panicked");
         }
@@ -154,34 +174,48 @@ fn rest(core: &Core, since: u64, carried: &[Carried]) {
     }
 }
 
-fn run(core: &Core, received: &Receiver<Job>) {
+fn run(core: &Core, received: &Receiver<Message>) {
     while let Ok(first) = received.recv() {
         // What was asked for meanwhile goes into the same call.
-        let jobs: Vec<Job> = std::iter::once(first).chain(received.try_iter()).collect();
-        let mut carried: Vec<Carried> = jobs.into_iter().filter_map(|job| pick_up(core, job)).collect();
-        let before = core.frame();
-        let mut allocated = 0;
-        carried.retain_mut(|c| match c.allocate(core) {
-            Ok(new) => {
-                allocated += new;
-                true
+        let (mut jobs, mut fences) = (Vec::new(), Vec::new());
+        for message in std::iter::once(first).chain(received.try_iter()) {
+            match message {
+                Message::Job(job) => jobs.push(job),
+                Message::Fence(done) => fences.push(done),
             }
-            Err(error) => {
-                log::debug!("{}: nothing committed ahead: {error}", c.name);
-                c.put_back(core);
-                false
-            }
-        });
-        if allocated > 0 {
-            rest(core, before, &carried);
         }
-        if let Err(error) = bind(core, &carried) {
-            log::debug!("nothing committed ahead: {error}");
-            carried.iter_mut().for_each(|c| c.put_back(core));
+        serve(core, jobs);
+        for done in fences {
+            // Nobody waits any more: that is as well.
+            let _ = done.send(());
         }
         if core.device.is_lost() {
             return;
         }
+    }
+}
+
+fn serve(core: &Core, jobs: Vec<Job>) {
+    let mut carried: Vec<Carried> = jobs.into_iter().filter_map(|job| pick_up(core, job)).collect();
+    let before = core.frame();
+    let mut allocated = 0;
+    carried.retain_mut(|c| match c.allocate(core) {
+        Ok(new) => {
+            allocated += new;
+            true
+        }
+        Err(error) => {
+            log::debug!("{}: nothing committed ahead: {error}", c.name);
+            c.put_back(core);
+            false
+        }
+    });
+    if allocated > 0 {
+        rest(core, before, &carried);
+    }
+    if let Err(error) = bind(core, &carried) {
+        log::debug!("nothing committed ahead: {error}");
+        carried.iter_mut().for_each(|c| c.put_back(core));
     }
 }
 

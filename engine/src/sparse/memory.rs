@@ -149,6 +149,12 @@ impl SparseMemory {
         shared.worker.send(jobs);
     }
 
+    /// Waits until the worker that commits ahead has done what the frames that have ended asked of it: for tests and
+    /// measurements that compare the same states. Frames need not.
+    pub fn wait_for_ahead(&self) {
+        self.shared.worker.wait();
+    }
+
     /// Frees the chunks that are kept ready.
     pub fn trim(&self) {
         let mut inner = self.shared.lock();

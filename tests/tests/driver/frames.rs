@@ -119,6 +119,8 @@ fn a_still_view_creates_nothing_and_binds_nothing() {
         for _ in 0..90 {
             draw(&mut engine, camera);
         }
+        // What is committed ahead of need is asked for while the view changed.
+        engine.sparse().wait_for_ahead();
         let before = (engine.device().object_counts().created, engine.stats().sparse.bind_calls);
         let uploaded = engine.scene().gpu().uploaded_bytes();
         for _ in 0..30 {

@@ -128,6 +128,8 @@ fn old_pipelines_retire_and_new_handles_get_the_new_code() {
     on_device(|h| {
         let mut stage = Stage::new(h);
         stage.picture();
+        // What is committed ahead is an object, too.
+        stage.engine.sparse().wait_for_ahead();
         h.settle();
         let before = h.device.object_counts().live;
         let fill = ComputePipeline::new(&h.device, &shader::FILL, "fill").unwrap();

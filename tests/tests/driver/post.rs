@@ -294,6 +294,7 @@ fn a_steady_frame_with_every_effect_makes_no_object() {
                 let time = f32::from(frame) / 60.0;
                 render(&mut engine, &View { time, ..scenes::view(camera) }, EXTENT);
             }
+            engine.sparse().wait_for_ahead();
             engine.device().object_counts().created
         };
         let before = draw(0..90);
