@@ -175,8 +175,10 @@ impl CommandEncoder {
     /// Begins a pass: a labelled region that captures show, and a breadcrumb. Outside of rendering; passes do not nest.
     pub fn begin_pass(&mut self, name: &str) {
         self.is_pass_labelled = self.group != Some(name);
-        if self.is_pass_labelled {
-            self.begin_label(name);
+        match self.about.take() {
+            _ if !self.is_pass_labelled => {}
+            Some(about) => self.begin_label(&format!("{name} ({about})")),
+            None => self.begin_label(name),
         }
         let device = self.token.device.clone();
         let Some(crumbs) = device.breadcrumbs.get() else { return };

@@ -118,6 +118,7 @@ impl CommandPool {
             failed: None,
             pass: 0,
             group: None,
+            about: None,
             is_pass_labelled: false,
         })
     }
@@ -178,6 +179,8 @@ pub struct CommandEncoder {
     pub(super) pass: u32,
     /// The group of passes that is open.
     pub(super) group: Option<&'static str>,
+    /// What the next pass is about.
+    pub(super) about: Option<String>,
     /// Whether the pass that is open has a label of its own.
     pub(super) is_pass_labelled: bool,
 }
@@ -231,6 +234,11 @@ impl CommandEncoder {
             self.begin_label(name);
         }
         self.group = group;
+    }
+
+    /// What the next pass is about: follows its name in its label.
+    pub fn set_about(&mut self, about: Option<String>) {
+        self.about = about;
     }
 
     /// Opens a labelled region that captures and profilers show.

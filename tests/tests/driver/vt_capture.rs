@@ -99,6 +99,12 @@ fn a_capture_of_a_frame_reads_in_the_order_of_what_is_done() {
     });
 }
 
+/// Pages that a label of a batch names, if it is one: `WORD (kind or layer, N pages)`.
+fn pages_of(label: &str, word: &str) -> Option<usize> {
+    let about = label.trim_start().strip_prefix(word)?.strip_prefix(" (")?.strip_suffix(" pages)")?;
+    about.split_once(", ")?.1.parse().ok()
+}
+
 #[test]
 fn a_draw_says_which_page_of_which_texture_it_is() {
     on_device(|h| {
@@ -118,6 +124,11 @@ fn a_draw_says_which_page_of_which_texture_it_is() {
             let label = format!("({name}, level {}, page {},{})", page.level, page.x, page.y);
             assert!(draws.contains(&label.as_str()), "{label} is not among {draws:?}");
         }
+        // What brings them into their atlases says what it is about, too: batches have 8 pages at most.
+        let compressed: usize =
+            seen.iter().filter_map(|label| pages_of(label, "VirtualTextureCompress")).sum();
+        let heights: usize = seen.iter().filter_map(|label| pages_of(label, "VirtualTextureCopy")).sum();
+        assert_eq!((compressed > 0, compressed + heights), (true, pages.len()), "{seen:#?}");
         let textures = ground.textures();
         let (table, layers) = textures.images(ground.ground.surface).unwrap();
         assert!(table.name().starts_with("VirtualTexture_PageTable (R16_UINT) "), "{}", table.name());

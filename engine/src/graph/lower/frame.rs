@@ -40,6 +40,7 @@ pub(super) struct Attached<'f> {
     pub(super) work: Vec<Work<'f>>,
     pub(super) names: Vec<&'static str>,
     pub(super) groups: Vec<Option<&'static str>>,
+    pub(super) abouts: Vec<Option<String>>,
     pub(super) imports: Vec<(ResourceId, Imported<'f>, ImportKey)>,
     /// Name, and the previous frame's resource and this frame's.
     pub(super) history: Vec<(&'static str, ResourceId, ResourceId)>,
@@ -64,6 +65,7 @@ impl<'g, 'f> Frame<'g, 'f> {
             work: Vec::new(),
             names: Vec::new(),
             groups: Vec::new(),
+            abouts: Vec::new(),
             imports: Vec::new(),
             history: Vec::new(),
             used: Vec::new(),
@@ -177,6 +179,7 @@ impl<'g, 'f> Frame<'g, 'f> {
         self.attached.work.push(Work::Nothing);
         self.attached.names.push(name);
         self.attached.groups.push(None);
+        self.attached.abouts.push(None);
         PassBuilder { frame: self, id }
     }
 
@@ -262,6 +265,15 @@ impl<'f> PassBuilder<'_, '_, 'f> {
     pub fn group(self, name: &'static str) -> Self {
         if let Some(group) = self.frame.attached.groups.last_mut() {
             *group = Some(name);
+        }
+        self
+    }
+
+    /// What the pass is about, after its name in captures: its time goes by the name alone.
+    #[must_use]
+    pub fn about(self, text: String) -> Self {
+        if let Some(about) = self.frame.attached.abouts.last_mut() {
+            *about = Some(text);
         }
         self
     }

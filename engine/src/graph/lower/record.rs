@@ -54,7 +54,7 @@ type Parts = (
 );
 
 fn record(graph: &mut FrameGraph, attached: Attached<'_>) -> Result<Parts> {
-    let Attached { mut work, names, groups, imports, history, .. } = attached;
+    let Attached { mut work, names, groups, mut abouts, imports, history, .. } = attached;
     let place = graph.place();
     let FrameGraph {
         device, compiler, declaration, places, history: images, batch, frame, stats, bound, ..
@@ -104,6 +104,7 @@ fn record(graph: &mut FrameGraph, attached: Attached<'_>) -> Result<Parts> {
             let index = plan.pass.0 as usize;
             let name = names[index];
             encoder.set_group(groups[index]);
+            encoder.set_about(abouts[index].take());
             lower(&mut encoder, batch, declaration, &resolver, barriers(compiled, &plan.barriers));
             lane.timer.begin(&mut encoder, name);
             if let Work::Record(record) = std::mem::replace(&mut work[index], Work::Nothing) {

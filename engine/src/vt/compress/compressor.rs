@@ -165,7 +165,7 @@ impl Compressor {
         let pipeline = self.pipelines.get(&(kind, storage));
         let pipeline = pipeline.ok_or(CompressError::NotPrepared { kind, storage })?;
         let direct = direct && atlas.is_direct();
-        let job = Job { pipeline, regions, atlas, direct };
+        let job = Job { pipeline, kind, regions, atlas, direct };
         let made = job.compress(frame, &read, handles);
         if !direct {
             copy(frame, &made, &job.regions, if storage == Storage::Blocks { 4 } else { 1 }, handles);
@@ -176,6 +176,7 @@ impl Compressor {
 
 struct Job<'f> {
     pipeline: &'f ComputePipeline,
+    kind: Kind,
     regions: Vec<ImageRegion>,
     atlas: &'f Atlas,
     direct: bool,
@@ -201,6 +202,7 @@ impl<'f> Job<'f> {
         let mut pass = frame
             .pass("VirtualTextureCompress", Queue::Graphics)
             .group(FINALIZE)
+            .about(format!("{}, {} pages", self.kind, self.regions.len()))
             .read_all(targets.iter().copied(), Access::Sampled(compute));
         // The other pages of an atlas stay. Of an intermediate image nothing is read but what is written here.
         let (written, access) = match self.direct {
@@ -303,10 +305,11 @@ fn copy<'f>(
             (ImageRegion { mip: 0, layer, offset: [0; 3], extent }, *to)
         })
         .collect();
-    for (source, handle) in sources.iter().copied().zip(&mut handles.layers) {
+    for (layer, (source, handle)) in sources.iter().copied().zip(&mut handles.layers).enumerate() {
         let pass = frame
             .pass("VirtualTextureCopy", Queue::Graphics)
             .group(FINALIZE)
+            .about(format!("layer {layer}, {} pages", regions.len()))
             .read(source, Access::CopySource)
             .write(handle, Access::CopyDestinationOver);
         let (destination, copies) = (*handle, copies.clone());
