@@ -20,6 +20,12 @@ struct BasePush {
     // Metres from the camera within which what the finest page cannot show is evaluated here.
     near_reach: f32,
     padding: f32,
+    // Page of level 0 in which the camera is, and how far into it: of the surface, and of height and displacement. What lies
+    // between the camera and a place is added to it, so that places near it have bits to spare in a world of any size.
+    surface_page: vec2<i32>,
+    surface_fraction: vec2<f32>,
+    second_page: vec2<i32>,
+    second_fraction: vec2<f32>,
 }
 var<immediate> pc: BasePush;
 
@@ -36,15 +42,29 @@ struct Varyings {
     @location(3) @interpolate(flat) instance: u32,
 }
 
+// Pages between the camera and a place that lies so many metres from it.
+fn pages_from_camera(vt: VirtualTexture, relative: vec2<f32>) -> vec2<f32> {
+    return relative * vt.tiles / (2.0 * terrain.half_extent);
+}
+
+fn surface_place(vt: VirtualTexture, relative: vec2<f32>) -> VtPlace {
+    return vt_place_from(vt, pc.surface_page, pc.surface_fraction + pages_from_camera(vt, relative));
+}
+
+fn second_place(vt: VirtualTexture, relative: vec2<f32>) -> VtPlace {
+    return vt_place_from(vt, pc.second_page, pc.second_fraction + pages_from_camera(vt, relative));
+}
+
 // Height that a place gets on top of its vertex's.
-fn displaced(place: vec2<f32>, relative: vec3<f32>) -> f32 {
+fn displaced(relative: vec3<f32>) -> f32 {
     let share = displacement_share(length(relative));
     if pc.displacement_texture == NO_TEXTURE || share <= 0.0 {
         return 0.0;
     }
     let vt = vt_texture(pc.displacement_texture);
-    let uv = (place + terrain.half_extent) / (2.0 * terrain.half_extent);
-    let request = vt_request_level(vt, vt_frame(), uv, displacement_level(vt, length(relative)), vec2(0u));
+    let place = second_place(vt, relative.xz);
+    let level = displacement_level(vt, length(relative));
+    let request = vt_request_level_at(vt, vt_frame(), place, level, vec2(0u));
     var unheard = vt_no_feedback();
     return share * vt_height(vt, vt_second_sample(vt, request, &unheard).r);
 }
@@ -55,8 +75,7 @@ fn base_vertex_virtual(
 ) -> Varyings {
     var out = placed(vertex, instance_index);
     if is_ground(out) {
-        let camera = frames[pc.frame_index].camera;
-        out.relative.y += displaced(out.relative.xz + camera.xz, out.relative);
+        out.relative.y += displaced(out.relative);
     }
     return clipped(out);
 }
@@ -200,22 +219,24 @@ const COVER: f32 = 0.45;
 
 // Place and steps of a pixel in textures that cover the whole map.
 struct MapPixel {
-    uv: vec2<f32>,
+    // Metres from the camera.
+    relative: vec2<f32>,
+    // Of uv.
     dx: vec2<f32>,
     dy: vec2<f32>,
     at: vec2<u32>,
 }
 
-fn map_pixel(pixel: Pixel, position: vec4<f32>) -> MapPixel {
+fn map_pixel(relative: vec3<f32>, pixel: Pixel, position: vec4<f32>) -> MapPixel {
     let size = 2.0 * terrain.half_extent;
-    let uv = (pixel.world.xz + terrain.half_extent) / size;
-    return MapPixel(uv, pixel.dx.xz / size, pixel.dy.xz / size, vec2<u32>(position.xy));
+    return MapPixel(relative.xz, pixel.dx.xz / size, pixel.dy.xz / size, vec2<u32>(position.xy));
 }
 
 // The ground's surface as its virtual texture has it.
 fn virtual_ground(map: MapPixel, feedback: ptr<function, VtFeedback>) -> TerrainMaterial {
     let vt = vt_texture(pc.surface_texture);
-    let request = vt_request(vt, vt_frame(), map.uv, map.dx, map.dy, 0.0, map.at);
+    let place = surface_place(vt, map.relative);
+    let request = vt_request_at(vt, vt_frame(), place, map.dx, map.dy, 0.0, map.at);
     let sample = vt_sample_layers(vt, request, 3u, feedback);
     let s = vt_surface(VT_KIND_BASE_COLOR_NORMAL_SPECULAR_MASK_YCOCG, sample.layers);
     let colour = vt_shown(vt, sample.page, s.base_colour);
@@ -240,7 +261,8 @@ fn ask_for_displacement(in: Varyings, map: MapPixel, feedback: ptr<function, VtF
         return;
     }
     let vt = vt_texture(pc.displacement_texture);
-    let request = vt_request_level(vt, vt_frame(), map.uv, displacement_level(vt, distance), map.at);
+    let place = second_place(vt, map.relative);
+    let request = vt_request_level_at(vt, vt_frame(), place, displacement_level(vt, distance), map.at);
     vt_ask(vt, request, feedback);
 }
 
@@ -250,7 +272,8 @@ fn covered(in: Varyings, pixel: Pixel, map: MapPixel, feedback: ptr<function, Vt
         return in.colour;
     }
     let vt = vt_texture(pc.height_texture);
-    let request = vt_request(vt, vt_frame(), map.uv, map.dx, map.dy, 0.0, map.at);
+    let place = second_place(vt, map.relative);
+    let request = vt_request_at(vt, vt_frame(), place, map.dx, map.dy, 0.0, map.at);
     let height = vt_height(vt, vt_second_sample(vt, request, feedback).r);
     let share = 1.0 - smoothstep(0.0, COVER, pixel.world.y - height);
     if share <= 0.0 {
@@ -260,16 +283,16 @@ fn covered(in: Varyings, pixel: Pixel, map: MapPixel, feedback: ptr<function, Vt
 }
 
 // Where pages are sampled: as sharp as the materials themselves would be.
-fn seen_map_pixel(whole: Pixel, position: vec4<f32>) -> MapPixel {
+fn seen_map_pixel(in: Varyings, whole: Pixel) -> MapPixel {
     if (vt_texture(pc.surface_texture).flags & VT_ANISOTROPIC) == 0u {
-        return map_pixel(met_half_way(whole), position);
+        return map_pixel(in.relative, met_half_way(whole), in.clip);
     }
-    return map_pixel(whole, position);
+    return map_pixel(in.relative, whole, in.clip);
 }
 
 fn virtual_light(in: Varyings, occlusion: f32) -> vec4<f32> {
     let whole = pixel_of(in);
-    let map = seen_map_pixel(whole, in.clip);
+    let map = seen_map_pixel(in, whole);
     var feedback = vt_feedback_of(map.at);
     var ground: TerrainMaterial;
     var shown = in;
@@ -298,7 +321,7 @@ fn base_fragment_virtual_occluded(in: Varyings) -> @location(0) vec4<f32> {
 // a second time, for near ground only, so that all else does without the materials' code.
 fn near_light(in: Varyings, occlusion: f32) -> vec4<f32> {
     let whole = pixel_of(in);
-    let map = seen_map_pixel(whole, in.clip);
+    let map = seen_map_pixel(in, whole);
     let level = vt_footprint_level(vt_texture(pc.surface_texture), map.dx, map.dy);
     let reach = 1.0 - smoothstep(0.8 * pc.near_reach, pc.near_reach, length(in.relative));
     let near = reach * smoothstep(NEAR_BEGIN, NEAR_END, level);

@@ -39,7 +39,7 @@ fn is_visible(index: u32) -> bool {
         return false;
     }
     let instance = instances[index];
-    if (instance.flags & INSTANCE_ALIVE) == 0u {
+    if (instance.flags & (INSTANCE_ALIVE | INSTANCE_HIDDEN)) != INSTANCE_ALIVE {
         return false;
     }
     let primitive = primitives[instance.primitive];

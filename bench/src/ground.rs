@@ -86,11 +86,8 @@ impl Ground {
 pub(crate) fn use_textures(engine: &mut Engine, desc: &GroundTexturesDesc) -> Result<(), Error> {
     let software = is_software(engine.device());
     let pool_mib = if software { 64 } else { 512 };
-    // The sampler is made once: with anisotropy, so that it can be turned on later.
-    let options = Options { planner: eager(), pool_mib, is_exact: true, ..Default::default() };
-    engine.use_textures(Options { anisotropy: true, ..options })?;
+    engine.use_textures(Options { planner: eager(), pool_mib, is_exact: true, ..Default::default() })?;
     engine.use_ground_textures(desc)?;
-    change(engine, |options| options.anisotropy = false);
     Ok(())
 }
 

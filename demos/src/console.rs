@@ -100,6 +100,12 @@ pub const COMMANDS: &[ConsoleCommand] = &[
         run: |c, _| Ok(sparse(c.stats)),
     },
     ConsoleCommand {
+        name: "vt counters",
+        arguments: "",
+        meaning: "what was asked of virtual textures and what became of it, over all frames",
+        run: |c, _| of_vt(c, VtStats::counters_text),
+    },
+    ConsoleCommand {
         name: "vt flush",
         arguments: "",
         meaning: "throw all pages of virtual textures away with the next frame",

@@ -9,7 +9,6 @@ use vasa::vk::{Device, Instance};
 use crate::failure::{Failure, Result};
 use crate::recovery::Next;
 use crate::run::Run;
-use crate::scenes::share_of;
 use crate::stop;
 
 /// Seconds a frame.
@@ -52,7 +51,10 @@ fn draw(run: &mut Run, next: &mut u32) -> Result<()> {
     *next = (*next).min(frames.saturating_sub(1));
     for frame in *next..frames {
         let begun = Instant::now();
-        let camera = run.scene.flight(share_of(frame, frames));
+        let (camera, is_cut) = run.scene.scripted(frame, frames);
+        if is_cut {
+            engine.cut();
+        }
         let view = run.scene.view(&run.settings, camera, frame as f32 * TIME_STEP);
         run.scene.before_frame(&mut engine, &run.settings);
         run.captures.begin_frame(&mut engine)?;
@@ -69,6 +71,6 @@ fn draw(run: &mut Run, next: &mut u32) -> Result<()> {
         stop::check()?;
     }
     run.progress.finish();
-    let camera = run.scene.flight(1.0);
+    let (camera, _) = run.scene.scripted(frames.saturating_sub(1), frames);
     run.conclude(&mut engine, size, &camera)
 }

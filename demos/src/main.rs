@@ -29,6 +29,7 @@ mod run;
 mod scenes;
 mod stop;
 mod vt_console;
+mod vt_pictures;
 mod vt_report;
 mod window;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::{Align2, ClippedPrimitive, Color32, RichText, Stroke, pos2, vec2};
 use egui_ash_renderer::{DynamicRendering, Options, RenderMode, Renderer, RendererError};
 use vasa::ash::vk;
-use vasa::inspect::Stats;
+use vasa::inspect::{Chart, Stats};
 use vasa::streaming::ResidencyStats;
 use vasa::vk::{CommandEncoder, CommandPool, Device, Timeline};
 
@@ -15,6 +15,8 @@ use crate::overlay_vt::VtPanel;
 
 /// Frames in the graph.
 const GRAPH: usize = 120;
+/// Points that the panel is wide.
+const PANEL: f32 = 300.0;
 
 /// What the panel says besides the engine's numbers.
 pub struct Panel<'a> {
@@ -43,6 +45,10 @@ pub struct Overlay {
     context: egui::Context,
     shapes: Vec<ClippedPrimitive>,
     scale: f32,
+    /// A picture beside the panel.
+    picture: Option<egui::TextureHandle>,
+    /// Pixels a side that a picture may have.
+    most_side: usize,
 }
 
 fn failed(error: RendererError) -> Failure {
@@ -78,7 +84,24 @@ impl Overlay {
             context,
             shapes: Vec::new(),
             scale: 1.0,
+            picture: None,
+            most_side: device.capabilities().limits.max_image_2d as usize,
         })
+    }
+
+    /// Shows a picture beside the panel from the next frame on, or none.
+    pub fn set_picture(&mut self, picture: Option<&Chart>) {
+        let image = picture
+            .map(|chart| egui::ColorImage::from_rgb(chart.size.map(|side| side as usize), &chart.pixels));
+        match (&mut self.picture, image) {
+            (Some(shown), Some(image)) if shown.size() == image.size => {
+                shown.set(image, egui::TextureOptions::LINEAR);
+            }
+            (shown, image) => {
+                let load = |image| self.context.load_texture("picture", image, egui::TextureOptions::LINEAR);
+                *shown = image.map(load);
+            }
+        }
     }
 
     /// Lays the panel out, and uploads what is new in its font.
@@ -91,9 +114,11 @@ impl Overlay {
         let [width, height] = panel.extent.map(|side| side as f32 / self.scale);
         let input = egui::RawInput {
             screen_rect: Some(egui::Rect::from_min_size(pos2(0.0, 0.0), vec2(width, height))),
+            max_texture_side: Some(self.most_side),
             ..Default::default()
         };
-        let mut output = self.context.run_ui(input, |ui| show(ui.ctx(), panel));
+        let picture = self.picture.as_ref();
+        let mut output = self.context.run_ui(input, |ui| show(ui.ctx(), panel, picture));
         // Taken out at once: egui holds what is dropped unapplied for a mistake, also after an error.
         let set = std::mem::take(&mut output.textures_delta.set);
         let free = std::mem::take(&mut output.textures_delta.free);
@@ -157,14 +182,28 @@ fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
-fn show(context: &egui::Context, panel: &Panel<'_>) {
+/// Points between panel, picture and edges of the window.
+const GAP: f32 = 8.0;
+
+fn show(context: &egui::Context, panel: &Panel<'_>, picture: Option<&egui::TextureHandle>) {
+    if let Some(picture) = picture {
+        let room = context.content_rect().size() - vec2(PANEL + 4.0 * GAP, 2.0 * GAP);
+        let [width, height] = picture.size().map(|side| side as f32);
+        // Never larger than its pixels.
+        let scale = (room.x / width).min(room.y / height).min(1.0 / context.pixels_per_point());
+        if scale > 0.0 {
+            let shown = egui::Image::new((picture.id(), vec2(width, height) * scale));
+            let area = egui::Area::new(egui::Id::new("picture"));
+            area.anchor(Align2::RIGHT_TOP, vec2(-GAP, GAP)).show(context, |ui| ui.add(shown));
+        }
+    }
     let frame = egui::Frame::new()
         .fill(Color32::from_black_alpha(170))
         .corner_radius(4.0)
         .inner_margin(egui::Margin::same(8));
-    egui::Area::new(egui::Id::new("panel")).anchor(Align2::LEFT_TOP, vec2(8.0, 8.0)).show(context, |ui| {
+    egui::Area::new(egui::Id::new("panel")).anchor(Align2::LEFT_TOP, vec2(GAP, GAP)).show(context, |ui| {
         frame.show(ui, |ui| {
-            ui.set_width(300.0);
+            ui.set_width(PANEL);
             lines(panel).iter().for_each(|line| {
                 ui.label(RichText::new(line).monospace().size(12.0).color(Color32::WHITE));
             });
@@ -177,7 +216,8 @@ fn show(context: &egui::Context, panel: &Panel<'_>) {
                 .to_owned();
             if let Some(vt) = &panel.vt {
                 vt.show(ui, panel.stats.vt.as_ref());
-                keys += "\nF3 borders of pages, F4 freezes pages, left click picks one";
+                keys += "\nF3 borders of pages, F4 freezes pages, left click picks one\n\
+                         F5 page tables and atlases in turns";
             }
             ui.label(RichText::new(keys).monospace().size(9.0).color(Color32::LIGHT_GRAY));
         });

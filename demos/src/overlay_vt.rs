@@ -56,19 +56,37 @@ impl VtPanel {
 
     /// Pools, and what the last frame did.
     fn lines(&self, stats: &VtStats) -> Vec<String> {
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         let pool = |pool: &vasa::vt::stats::PoolStats| {
-            format!(
+            let first = format!(
                 "{}: {} of {}, {} locked, bias {:.1}",
                 pool.format.replace(" + ", "+"),
                 pool.allocated,
                 pool.tiles,
                 pool.locked,
                 pool.mip_bias
-            )
+            );
+            let second = format!(
+                "  {} mapped, {:.1} MiB, {:.1} of them locked",
+                pool.mapped,
+                mib(pool.bytes),
+                mib(pool.locked_bytes)
+            );
+            [first, second]
+        };
+        let texture = |texture: &vasa::vt::stats::TextureStats| {
+            format!("{}: {} pages, {} locked", texture.name, texture.resident, texture.locked)
+        };
+        let table = |table: &vasa::vt::stats::SpaceStats| {
+            format!("table {}: {} {}, {:.1} MiB", table.space, table.format, table.side, mib(table.bytes))
         };
         let last = self.records.last().copied().unwrap_or_default();
         let drawn = last.made.saturating_add(last.redrawn);
-        let mut lines: Vec<String> = stats.pools.iter().map(pool).collect();
+        let mut lines: Vec<String> = stats.pools.iter().flat_map(pool).collect();
+        lines.extend(stats.textures.iter().map(texture));
+        lines.extend(stats.page_tables.iter().map(table));
+        lines.push(format!("{} requests, {} pages, {} there", last.requests, last.unique, last.resident));
+        lines.push(format!("{} lost feedback, {} overflow", stats.lost_feedback, stats.overflow));
         lines.push(format!(
             "pages +{drawn} -{} {} deferred, {:.1}% sharp",
             last.evicted,
@@ -125,6 +143,9 @@ mod tests {
     fn the_panel_says_what_the_last_frame_did() {
         let last = FrameRecord {
             frame: 9,
+            requests: 900,
+            unique: 30,
+            resident: 25,
             made: 3,
             redrawn: 2,
             evicted: 4,
@@ -134,8 +155,13 @@ mod tests {
         };
         let records = vec![FrameRecord::default(), last];
         let panel = VtPanel { records, borders: Borders::Level, is_frozen: true, page: None };
-        let stats = VtStats { pages_drawn: 70, evicted: 30, ..Default::default() };
-        let expected = ["pages +5 -4 1 deferred, 98.7% sharp", "in all +70 -30, borders by level, frozen"];
+        let stats = VtStats { pages_drawn: 70, evicted: 30, overflow: 2, ..Default::default() };
+        let expected = [
+            "900 requests, 30 pages, 25 there",
+            "0 lost feedback, 2 overflow",
+            "pages +5 -4 1 deferred, 98.7% sharp",
+            "in all +70 -30, borders by level, frozen",
+        ];
         assert_eq!(panel.lines(&stats), expected);
     }
 

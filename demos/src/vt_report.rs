@@ -3,12 +3,13 @@
 use serde::Serialize;
 use vasa::Engine;
 use vasa::inspect::Chart;
-use vasa::inspect::virtual_textures::{AtlasPicture, events_text, page_table_picture, residency_curves};
+use vasa::inspect::virtual_textures::{events_text, residency_curves};
 use vasa::vt::planner::{PageEvent, Usage};
-use vasa::vt::{FrameRecord, Options, PageAddress, Region, TextureId, ViewPart, VirtualTextures, VtStats};
+use vasa::vt::{FrameRecord, Options, Region, TextureId, ViewPart, VirtualTextures, VtStats};
 
 use crate::failure::{Failure, Result};
 use crate::output::Output;
+use crate::vt_pictures;
 
 /// Events that are written at most, the newest.
 const MOST_EVENTS: usize = 4096;
@@ -30,7 +31,7 @@ struct Report<'a> {
     frames: Vec<&'a FrameRecord>,
 }
 
-/// Writes everything, and says where: `pools.txt`, `usage.txt`, `tables.txt`, `vt.json`, `history.txt`, `history.json`,
+/// Writes everything, and says where: `pools.txt`, `usage.txt`, `tables.txt`, `counters.txt`, `vt.json`, `history.txt`, `history.json`,
 /// `curves.png`; for each texture `page-table-NAME.png`, `view-NAME.png` and `view-NAME-camera.png`; for each pool
 /// `atlas-N.png` and `atlas-N-pages.png`. `place` is where the camera is: x and z, metres.
 ///
@@ -46,22 +47,18 @@ pub fn write(engine: &Engine, output: &Output, place: [f32; 2]) -> Result<()> {
     let frames: Vec<FrameRecord> = textures.records().copied().collect();
     let newest = &frames[frames.len().saturating_sub(MOST_FRAMES)..];
     draw("curves.png", &residency_curves("Virtual textures: residency", newest))?;
-    let planner = textures.planner();
-    for pool in planner.pool_usage() {
-        let Some(atlas) = AtlasPicture::of(planner, pool.pool) else { continue };
-        draw(&format!("atlas-{}.png", pool.pool.0), &atlas.draw())?;
-        let (size, parts) = atlas.sheet(planner);
-        let pixels = rgb(&engine.view_textures(&parts, size)?);
-        draw(&format!("atlas-{}-pages.png", pool.pool.0), &Chart { size, pixels })?;
+    for pool in textures.planner().pool_usage() {
+        let number = pool.pool.0;
+        let owners = vt_pictures::atlas_owners(textures, pool.pool);
+        owners.iter().try_for_each(|chart| draw(&format!("atlas-{number}.png"), chart))?;
+        let pages = vt_pictures::atlas_pages(engine, textures, pool.pool)?;
+        pages.iter().try_for_each(|chart| draw(&format!("atlas-{number}-pages.png"), chart))?;
     }
     for (id, texture) in textures.writers().textures() {
-        let Some(placement) = planner.placement(id) else { continue };
+        let Some(table) = vt_pictures::page_table(textures, id, place) else { continue };
         let name = file_name(&texture.name);
-        let camera = texture.volume.uv(place.into()).to_array();
-        let mapped = |page: PageAddress| planner.lookup(id, 0, page).map(|(found, _)| found);
-        let title = format!("Page table of {}", texture.name);
-        let table = page_table_picture(&title, &placement.grid, camera, &mapped);
         draw(&format!("page-table-{name}.png"), &table)?;
+        let camera = texture.volume.uv(place.into()).to_array();
         let size = texture.volume.size();
         let longer = size.max_element();
         let extent = [size.x, size.y].map(|side| ((VIEW as f32 * side / longer).round() as u32).max(1));
@@ -83,6 +80,7 @@ fn texts(textures: &VirtualTextures, output: &Output) -> Result<Vec<std::path::P
         output.text("pools.txt", &line(stats.pools_text()))?,
         output.text("usage.txt", &line(stats.usage_text()))?,
         output.text("tables.txt", &line(stats.tables_text()))?,
+        output.text("counters.txt", &line(stats.counters_text()))?,
         output.text("history.txt", &line(events_text(planner, &events)))?,
         output.json("history.json", &events)?,
         output.json(
@@ -100,11 +98,7 @@ fn texts(textures: &VirtualTextures, output: &Output) -> Result<Vec<std::path::P
 
 fn view(engine: &Engine, texture: TextureId, region: Region, extent: [u32; 2]) -> Result<Chart> {
     let part = ViewPart { texture, region, level: None, corner: [0; 2], extent };
-    Ok(Chart { size: extent, pixels: rgb(&engine.view_textures(&[part], extent)?) })
-}
-
-fn rgb(pixels: &[u8]) -> Vec<u8> {
-    pixels.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
+    vt_pictures::view(engine, &[part], extent)
 }
 
 /// A name of a texture as a part of a file's name.

@@ -23,8 +23,11 @@ use crate::overlay_vt::{VtPanel, next_borders};
 use crate::pick;
 use crate::recovery::Next;
 use crate::run::Run;
-use crate::scenes::share_of;
 use crate::stop;
+use crate::vt_pictures::VtPicture;
+
+/// Frames after which a picture of virtual textures is drawn again: it waits for the GPU.
+const PICTURE_FRAMES: u32 = 20;
 
 /// How long to sleep while there is nothing to draw to.
 const REST: Duration = Duration::from_millis(50);
@@ -115,6 +118,9 @@ struct State {
     pointer: [f32; 2],
     /// A place on the ground that was clicked on.
     picked: Option<Vec3>,
+    /// Picture of virtual textures beside the panel, and the frames since it was chosen.
+    picture: Option<VtPicture>,
+    picture_age: u32,
     last: Instant,
     begun: Instant,
     shown: u32,
@@ -154,7 +160,7 @@ impl State {
         let engine = run.build(device)?;
         window.set_title(&title);
         let guided = run.args.frames.is_some();
-        let start = run.scene.flight(if guided { 0.0 } else { 1.0 });
+        let start = if guided { run.scene.scripted(0, 1).0 } else { run.scene.flight(1.0) };
         let now = Instant::now();
         Ok(Self {
             overlay,
@@ -168,6 +174,8 @@ impl State {
             screenshot: false,
             pointer: [0.0; 2],
             picked: None,
+            picture: None,
+            picture_age: 0,
             last: now,
             begun: now,
             shown: 0,
@@ -181,7 +189,11 @@ impl State {
         let passed = now - std::mem::replace(&mut self.last, now);
         let time = match run.args.frames {
             Some(frames) if self.guided => {
-                self.fly.camera = run.scene.flight(share_of(self.shown, frames));
+                let (camera, is_cut) = run.scene.scripted(self.shown, frames);
+                self.fly.camera = camera;
+                if is_cut {
+                    self.engine.cut();
+                }
                 self.shown as f32 * TIME_STEP
             }
             _ => {
@@ -202,6 +214,7 @@ impl State {
             run.times.add(passed.as_secs_f64() * 1e3);
         }
         if self.show_overlay {
+            self.update_picture()?;
             #[cfg(feature = "hot-reload")]
             let shader_errors = self.engine.shader_errors();
             #[cfg(not(feature = "hot-reload"))]
@@ -250,6 +263,28 @@ impl State {
             println!("{}", run.output.screenshot(self.size, &pixels)?.display());
         }
         Ok(true)
+    }
+
+    /// Draws the picture of virtual textures that is shown, now and then.
+    fn update_picture(&mut self) -> Result<()> {
+        let (Some(picture), Some(textures)) = (self.picture, self.engine.textures()) else { return Ok(()) };
+        // Before the first frame there is nothing in them.
+        if self.shown > 0 && self.picture_age.is_multiple_of(PICTURE_FRAMES) {
+            let at = self.fly.camera.position;
+            let chart = picture.draw(&self.engine, textures, [at.x, at.z])?;
+            self.overlay.set_picture(chart.as_ref());
+        }
+        self.picture_age += 1;
+        Ok(())
+    }
+
+    /// The next picture of virtual textures, or none after the last.
+    fn next_picture(&mut self) {
+        self.picture = self.engine.textures().and_then(|textures| VtPicture::after(self.picture, textures));
+        self.picture_age = 0;
+        if self.picture.is_none() {
+            self.overlay.set_picture(None);
+        }
     }
 
     fn key(&mut self, key: KeyCode, down: bool) {
@@ -419,6 +454,7 @@ impl ApplicationHandler for App {
                         let freeze = &mut self.run.settings.vt.planner.freeze;
                         *freeze = !*freeze;
                     }
+                    PhysicalKey::Code(KeyCode::F5) if down && !event.repeat => state.next_picture(),
                     PhysicalKey::Code(key) if !event.repeat => state.key(key, down),
                     _ => {}
                 }

@@ -242,7 +242,9 @@ impl Engine {
     /// # Errors
     /// When the driver refuses a pipeline, or has no memory.
     pub fn use_textures(&mut self, options: vt::Options) -> Result<()> {
-        self.textures = None;
+        if let Some(mut textures) = self.textures.take() {
+            textures.show_primitives(&mut self.scene);
+        }
         self.textures = Some(VirtualTextures::new(&self.device, options, self.graph.frames_in_flight())?);
         Ok(())
     }

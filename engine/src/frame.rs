@@ -165,6 +165,9 @@ impl Engine {
 
     /// Brings scene and reserved memory up to date.
     fn update_memory(&mut self, view: &View, extent: [u32; 2]) -> Result<Flushed> {
+        if let Some(textures) = &mut self.textures {
+            textures.hide_primitives(&mut self.scene);
+        }
         self.scene.prepare(&view.camera, &mut self.uploads, self.frame)?;
         self.prepare_textures(extent)?;
         self.flush(view, extent)
@@ -177,7 +180,9 @@ impl Engine {
         let settings = SampleSettings { is_averaged: renderer.effects().temporal };
         let extent = renderer.quality().drawn_extent(extent);
         let at = VtFrame { frame: *frame, place: graph.place(), extent, settings };
-        Ok(textures.prepare(at, scene, true)?)
+        // All that the scene holds is in this frame's uploads at the latest, which come before the pages.
+        let is_scene_ready = true;
+        Ok(textures.prepare(at, scene, is_scene_ready)?)
     }
 
     /// Executes the frame's binds. A ground whose tiles are refused is drawn with those that it has; buffers of the scene

@@ -5,6 +5,7 @@ const KIND_TERRAIN_CHUNK: u32 = 1u;
 
 const INSTANCE_ALIVE: u32 = 1u;
 const INSTANCE_FADES: u32 = 2u;
+const INSTANCE_HIDDEN: u32 = 4u;
 
 struct PrimitiveData {
     bounds_centre: vec3<f32>,

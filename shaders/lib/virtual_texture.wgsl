@@ -79,6 +79,8 @@ const VT_SHOW_LEVELS: u32 = 1u << 8u;
 const VT_SHOW_BORDERS: u32 = 1u << 9u;
 // Anisotropy by several taps, for drivers whose samplers ignore it where gradients are explicit.
 const VT_MANUAL_TAPS: u32 = 1u << 10u;
+// Layers are those of low quality: see vt_unpack_low.
+const VT_LOW_QUALITY: u32 = 1u << 11u;
 const VT_CHANNEL_SHIFT: u32 = 12u;
 
 const VT_WRAP_CLAMP: u32 = 0u;
@@ -197,6 +199,14 @@ fn vt_footprint_level(vt: VirtualTexture, dx: vec2<f32>, dy: vec2<f32>) -> f32 {
     return select(16.0, clamp(0.5 * log2(max(square, 1e-10)), -16.0, 16.0), vt_is_finite(a + b));
 }
 
+// A surface with what a texture stores, by its kind and quality.
+fn vt_stored_surface(vt: VirtualTexture, layers: VtLayers) -> VtSurface {
+    if (vt.flags & VT_LOW_QUALITY) != 0u {
+        return vt_decode(vt_unpack_low(layers));
+    }
+    return vt_surface(vt.kind, layers);
+}
+
 // Interleaved gradient noise (Jimenez 2014), 0..1, moved by frame. The inner sum is a fraction of 2^32 in whole numbers:
 // in floats its last bits, which the factor makes large, differ from device to device.
 fn vt_noise(pixel: vec2<u32>, frame: u32) -> f32 {
@@ -249,11 +259,17 @@ fn vt_request(
 }
 
 // A request of a level that the caller chose; anisotropy has nothing to go by.
+fn vt_request_level_at(
+    vt: VirtualTexture, frame: VirtualTextureFrame, place: VtPlace, level: f32, pixel: vec2<u32>,
+) -> VtRequest {
+    let biased = vt_explicit_level(vt, frame, level, pixel);
+    return VtRequest(place, vec2(0.0), vec2(0.0), biased, pixel);
+}
+
 fn vt_request_level(
     vt: VirtualTexture, frame: VirtualTextureFrame, uv: vec2<f32>, level: f32, pixel: vec2<u32>,
 ) -> VtRequest {
-    let biased = vt_explicit_level(vt, frame, level, pixel);
-    return VtRequest(vt_place(vt, uv), vec2(0.0), vec2(0.0), biased, pixel);
+    return vt_request_level_at(vt, frame, vt_place(vt, uv), level, pixel);
 }
 
 // The level of a request that a page table has.

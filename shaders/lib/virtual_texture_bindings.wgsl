@@ -138,7 +138,7 @@ fn vt_sample(vt: VirtualTexture, request: VtRequest, feedback: ptr<function, VtF
 // The surface that a sample is of, with what the texture is asked to show of its pages. A pass that knows the kind
 // calls vt_surface with it, and the compiler drops the others.
 fn vt_sample_surface(vt: VirtualTexture, sample: VtSample) -> VtSurface {
-    var surface = vt_surface(vt.kind, sample.layers);
+    var surface = vt_stored_surface(vt, sample.layers);
     surface.base_colour = vt_shown(vt, sample.page, surface.base_colour);
     return surface;
 }

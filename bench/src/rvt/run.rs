@@ -137,15 +137,15 @@ impl Scene<'_> {
         ground::change(self.engine, |options| {
             options.planner = Knobs { max_uploads_per_frame: budget, ..knobs };
         });
-        let before = self.sharp_cuts().len();
         if let Some(textures) = self.engine.textures_mut() {
             textures.flush();
         }
         self.engine.cut();
+        let before = self.sharp_cuts().len();
         let mut frames = None;
         for _ in 0..most {
             self.draw(1)?;
-            frames = self.sharp_cuts().get(before).copied();
+            frames = self.sharp_cuts().get(before).copied().flatten();
             if frames.is_some() {
                 break;
             }
@@ -154,7 +154,7 @@ impl Scene<'_> {
         Ok(Sharp { budget, frames })
     }
 
-    fn sharp_cuts(&self) -> Vec<u32> {
+    fn sharp_cuts(&self) -> Vec<Option<u32>> {
         self.engine.textures().map(|textures| textures.stats().frames_until_sharp).unwrap_or_default()
     }
 }

@@ -67,7 +67,8 @@ pub struct Settings {
     pub field_of_view: f32,
 }
 
-/// The flights are fast and pictures large: more pages, and more of them a frame, than a game would have.
+/// The flights are fast and pictures large: more pages, and more of them a frame, than a game would have. A library's user
+/// begins with the library's own defaults (64 MiB a pool, 2 pages a frame).
 fn virtual_textures() -> vasa::vt::Options {
     let usual = vasa::vt::Options::default();
     let planner = vasa::vt::Knobs { max_uploads_per_frame: 24, ..usual.planner };

@@ -1,9 +1,9 @@
 //! The knobs of virtual textures.
 
 use vasa::render::Switch;
-use vasa::vt::{Borders, Filter};
+use vasa::vt::{Borders, Filter, Knobs};
 
-use super::{Knob, Settings, When, knob, number, on_off, one_of, store};
+use super::{Knob, Settings, When, knob, number, on_off, one_of, store, virtual_textures};
 
 const ON_OFF: &[(&str, bool)] = &[("on", true), ("off", false)];
 const BORDERS: &[(&str, Borders)] = &[("off", Borders::Off), ("on", Borders::On), ("level", Borders::Level)];
@@ -13,6 +13,35 @@ const FILTERS: &[(&str, Filter)] = &[
     ("trilinear", Filter::Trilinear),
     ("stochastic", Filter::Stochastic),
 ];
+
+/// Whose budgets.
+type Preset = fn() -> Knobs;
+
+const PRESETS: &[(&str, Preset)] =
+    &[("demo", || virtual_textures().planner), ("game", Knobs::game), ("editor", Knobs::editor)];
+
+/// The budgets that a preset sets.
+fn budgets(knobs: &mut Knobs) -> [&mut i32; 4] {
+    [
+        &mut knobs.max_uploads_per_frame,
+        &mut knobs.max_tiles_produced_per_frame,
+        &mut knobs.max_uploads_per_frame_streaming,
+        &mut knobs.max_continuous_updates_per_frame,
+    ]
+}
+
+fn apply(settings: &mut Settings, preset: Preset) {
+    let mut of_preset = preset();
+    let pairs = budgets(&mut settings.vt.planner).into_iter().zip(budgets(&mut of_preset));
+    pairs.for_each(|(budget, of_preset)| *budget = *of_preset);
+}
+
+/// The preset that all budgets are of.
+fn preset_of(settings: &Settings) -> &'static str {
+    let mut own = settings.vt.planner;
+    let is = |(_, preset): &&(&str, Preset)| budgets(&mut own) == budgets(&mut preset());
+    PRESETS.iter().find(is).map_or("none", |(name, _)| name)
+}
 
 fn name_of<T: PartialEq>(values: &[(&str, T)], value: T) -> String {
     values.iter().find(|(_, other)| *other == value).map(|(name, _)| (*name).to_owned()).unwrap_or_default()
@@ -73,6 +102,14 @@ pub const KNOBS: &[Knob] = &[
         |s, t| store(&mut s.vt.direct_compress, one_of(t, ON_OFF))
     ),
     knob!(
+        "vt.dirty_visible_frames",
+        Live,
+        "0 to 1000",
+        "frames after it was seen in which an edited page stays in place until it is drawn again",
+        |s| s.vt.planner.dirty_visible_frames.to_string(),
+        |s, t| store(&mut s.vt.planner.dirty_visible_frames, number(t, 0, 1000))
+    ),
+    knob!(
         "vt.feedback_factor",
         StartUp,
         "1 to 64",
@@ -111,6 +148,14 @@ pub const KNOBS: &[Knob] = &[
         "draw no page and take none",
         |s| on_off(s.vt.planner.freeze),
         |s, t| store(&mut s.vt.planner.freeze, one_of(t, ON_OFF))
+    ),
+    knob!(
+        "vt.history",
+        Live,
+        "0 to 1000000",
+        "events of pages that are kept to look at; another number begins anew",
+        |s| s.vt.planner.history.to_string(),
+        |s, t| store(&mut s.vt.planner.history, number(t, 0, 1_000_000))
     ),
     knob!(
         "vt.max_continuous_updates_per_frame",
@@ -193,6 +238,14 @@ pub const KNOBS: &[Knob] = &[
         |s, t| store(&mut s.vt.planner.prefetch, one_of(t, ON_OFF))
     ),
     knob!(
+        "vt.preset",
+        Live,
+        "demo, game, editor",
+        "budgets of pages a frame, all four at once: `game` makes few, `editor` is sharp at once",
+        |s| preset_of(s).into(),
+        |s, t| one_of(t, PRESETS).map(|preset| apply(s, preset)).is_some()
+    ),
+    knob!(
         "vt.produce_locked_on_flush",
         Live,
         "on, off",
@@ -208,4 +261,65 @@ pub const KNOBS: &[Knob] = &[
         |s| on_off(s.vt.planner.residency_bias),
         |s, t| store(&mut s.vt.planner.residency_bias, one_of(t, ON_OFF))
     ),
+    knob!(
+        "vt.residency_bias_max",
+        Live,
+        "0 to 12",
+        "the most levels that full pools coarsen by",
+        |s| s.vt.planner.residency_bias_max.to_string(),
+        |s, t| store(&mut s.vt.planner.residency_bias_max, number(t, 0.0, 12.0))
+    ),
+    knob!(
+        "vt.residency_bias_rate",
+        Live,
+        "0 to 4",
+        "the most that this bias changes in a frame, levels",
+        |s| s.vt.planner.residency_bias_rate.to_string(),
+        |s, t| store(&mut s.vt.planner.residency_bias_rate, number(t, 0.0, 4.0))
+    ),
+    knob!(
+        "vt.residency_locked_upper",
+        Live,
+        "0 to 1",
+        "share of locked pages of a pool above which its bias stays 0: it could not help",
+        |s| s.vt.planner.residency_locked_upper.to_string(),
+        |s, t| store(&mut s.vt.planner.residency_locked_upper, number(t, 0.0, 1.0))
+    ),
+    knob!(
+        "vt.residency_upper",
+        Live,
+        "0.1 to 1",
+        "share of a pool in use above which its bias rises",
+        |s| s.vt.planner.residency_upper.to_string(),
+        |s, t| store(&mut s.vt.planner.residency_upper, number(t, 0.1, 1.0))
+    ),
+    knob!(
+        "vt.space_side",
+        StartUp,
+        "16 to 4096",
+        "pages a side of a new page table; textures that do not fit get larger ones",
+        |s| s.vt.planner.space_side.to_string(),
+        |s, t| store(&mut s.vt.planner.space_side, number(t, 16, 4096))
+    ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_set_all_budgets_and_single_ones_come_after() {
+        let mut settings = Settings::default();
+        assert_eq!(preset_of(&settings), "demo");
+        settings.set("vt.preset=editor", true).unwrap();
+        assert_eq!(settings.vt.planner.max_uploads_per_frame, 32);
+        assert_eq!(settings.vt.planner.max_tiles_produced_per_frame, 500);
+        assert_eq!(preset_of(&settings), "editor");
+        settings.set("vt.max_uploads_per_frame=7", true).unwrap();
+        assert_eq!(preset_of(&settings), "none");
+        assert_eq!(settings.vt.planner.max_tiles_produced_per_frame, 500);
+        settings.set("vt.preset=demo", true).unwrap();
+        assert_eq!(settings, Settings::default());
+        assert!(settings.set("vt.preset=none", true).unwrap_err().contains("demo, game, editor"));
+    }
+}

@@ -63,6 +63,11 @@ pub trait Scene {
     /// The scripted camera at a share of the flight, from 0 to 1.
     fn flight(&self, share: f32) -> Camera;
 
+    /// The scripted camera at a frame of so many, and whether it has nothing to do with the one before.
+    fn scripted(&self, frame: u32, frames: u32) -> (Camera, bool) {
+        (self.flight(share_of(frame, frames)), false)
+    }
+
     /// Height of the ground in metres, for cameras flown by hand.
     fn ground(&self, x: f32, z: f32) -> f32;
 

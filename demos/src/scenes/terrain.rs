@@ -13,8 +13,8 @@ use vasa::scene::terrain::surface::Surface;
 use vasa::scene::terrain::{Terrain, TerrainDesc};
 use vasa::vt::GroundTexturesDesc;
 
-use super::Scene;
 use super::terrain_flight::TerrainFlight;
+use super::{Scene, share_of};
 use crate::assets;
 use crate::cli::TerrainArgs;
 use crate::failure::{Failure, Result};
@@ -41,6 +41,8 @@ pub struct TerrainScene {
     options: HeightMapOptions,
     exaggerate: f32,
     grow: bool,
+    /// The camera is cut after so many frames.
+    cut_every: Option<u32>,
     /// The ground's materials are evaluated in every pixel.
     is_direct: bool,
     /// Device memory that may be used, MiB.
@@ -75,6 +77,7 @@ impl TerrainScene {
             options: HeightMapOptions { pixel_size: args.pixel_size, ..HeightMapOptions::default() },
             exaggerate: args.exaggerate,
             grow: args.grow,
+            cut_every: args.cut_every,
             is_direct: args.direct,
             budget: args.common.budget,
             report_folder: args.vt_report.clone(),
@@ -190,6 +193,15 @@ impl Scene for TerrainScene {
         })
     }
 
+    fn scripted(&self, frame: u32, frames: u32) -> (Camera, bool) {
+        match self.cut_every {
+            Some(every) => {
+                (self.flight(place_of_view(frame / every)), frame > 0 && frame.is_multiple_of(every))
+            }
+            None => (self.flight(share_of(frame, frames)), false),
+        }
+    }
+
     fn ground(&self, x: f32, z: f32) -> f32 {
         self.ground.as_ref().map_or(0.0, |ground| ground.surface.height(x, z, 0.0))
     }
@@ -220,6 +232,11 @@ impl Scene for TerrainScene {
     }
 }
 
+/// Where along the flight a view of those between cuts is from: far from the one before, and never twice the same.
+fn place_of_view(view: u32) -> f32 {
+    (0.05 + view as f32 * 0.618_034).fract() * (1.0 - REST)
+}
+
 /// Where the last descent begins, as a share of the flight: what `--grow` shows alone.
 fn last_descent(flight: &TerrainFlight, surface: &Surface) -> f32 {
     let clearance = |u: f32| {
@@ -233,6 +250,13 @@ fn last_descent(flight: &TerrainFlight, surface: &Surface) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn views_between_cuts_are_far_from_each_other() {
+        let places: Vec<f32> = (0..40).map(place_of_view).collect();
+        assert!(places.iter().all(|place| (0.0..1.0 - REST).contains(place)));
+        assert!(places.windows(2).all(|pair| (pair[0] - pair[1]).abs() > 0.3));
+    }
 
     #[test]
     fn the_last_descent_begins_high_and_ends_low() {

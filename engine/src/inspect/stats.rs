@@ -177,7 +177,7 @@ pub struct Stats {
     pub shadow: Option<()>,
     /// Volumes: not there yet.
     pub volume: Option<()>,
-    /// Virtual textures: not there yet.
+    /// Virtual textures; `null` without them.
     pub vt: Option<VtStats>,
     /// Vulkan objects.
     pub objects: ObjectStats,

@@ -39,6 +39,14 @@ gpu_struct! {
         pub near_reach: f32,
         /// To a multiple of 8 bytes.
         pub padding: f32,
+        /// Page of level 0 of the surface in which the camera is.
+        pub surface_page: [i32; 2],
+        /// How far into that page it is, 0 to 1.
+        pub surface_fraction: [f32; 2],
+        /// The same of height and displacement.
+        pub second_page: [i32; 2],
+        /// The same of height and displacement.
+        pub second_fraction: [f32; 2],
     }
 }
 

@@ -88,6 +88,8 @@ pub struct Renderer {
     base: usize,
     /// Metres within which the ground's materials are evaluated over its virtual textures, and the chunks there.
     near_reach: f32,
+    /// Where the prepared frame is seen from.
+    eye: Vec3,
     near_chunks: Vec<ChunkDraw>,
     /// Size that is drawn, pixels.
     drawn: [u32; 2],
@@ -128,6 +130,7 @@ impl Renderer {
             edge_blend: EdgeBlend::new(device)?,
             base: 0,
             near_reach: 0.0,
+            eye: Vec3::ZERO,
             near_chunks: Vec::new(),
             drawn: [1; 2],
             sequence: Sequence::default(),
@@ -158,7 +161,7 @@ impl Renderer {
     }
 
     fn virtual_ground<'f>(&self, world: World<'f>) -> Option<VirtualGround<'f>> {
-        let ground = world.textures.and_then(VirtualGround::of);
+        let ground = world.textures.and_then(|textures| VirtualGround::of(textures, self.eye));
         match self.ground {
             GroundShading::Auto => ground,
             GroundShading::Surface => ground.map(VirtualGround::surface_alone),
@@ -249,6 +252,7 @@ impl Renderer {
             ..FrameConstants::new(view, world.scene, self.drawn, frame, &sampling)
         };
         self.constants.write(place, &constants)?;
+        self.eye = Vec3::from(constants.camera);
         self.find_near_ground(world, &constants);
         let with_inset = world.ground.filter(|ground| ground.look.inset && ground.image().is_ready());
         self.inset = with_inset.and_then(|ground| Inset::draw(ground, &view.camera, shown, uploads));

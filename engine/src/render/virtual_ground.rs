@@ -1,10 +1,12 @@
 //! What drawing the ground with virtual textures takes: images, buffers, slots of textures.
 
+use glam::{DVec2, Vec3, Vec3Swizzles};
+
 use super::base::BasePush;
 use crate::graph::{Access, ImageHandle, ShaderStages};
 use crate::vk::{Buffer, Image, Sampler};
 use crate::vt::sampling::bindings;
-use crate::vt::{Borders, GroundTextures, VirtualTextures, VtImages};
+use crate::vt::{Borders, GroundTextures, TextureId, VirtualTextures, VtImages};
 
 /// Slot of no texture: `NO_TEXTURE` of `shaders/base.wgsl`.
 const NO_TEXTURE: u32 = u32::MAX;
@@ -21,14 +23,31 @@ const WALLS_FURTHER: f32 = 2.0;
 pub(super) struct VirtualGround<'f> {
     textures: &'f VirtualTextures,
     ground: GroundTextures,
+    /// Where the camera is: x and z, metres.
+    camera: DVec2,
 }
 
 impl<'f> VirtualGround<'f> {
     /// Nothing where they have none, or where its images are not there.
-    pub(super) fn of(textures: &'f VirtualTextures) -> Option<Self> {
+    pub(super) fn of(textures: &'f VirtualTextures, camera: Vec3) -> Option<Self> {
         let ground = *textures.ground()?;
         textures.images(ground.surface)?;
-        Some(Self { textures, ground })
+        Some(Self { textures, ground, camera: camera.xz().as_dvec2() })
+    }
+
+    /// Page of level 0 of a texture in which the camera is, and how far into it: with more bits than shaders have, which
+    /// only add what lies between the camera and a place.
+    fn page_of_camera(&self, id: TextureId) -> ([i32; 2], [f32; 2]) {
+        let texture = self.textures.writers().texture(id);
+        texture.map_or(([0; 2], [0.0; 2]), |texture| {
+            let volume = &texture.volume;
+            let from = self.camera - volume.corner().as_dvec2();
+            let [u, v] = volume.axes().map(|axis| from.dot(axis.as_dvec2()));
+            let tiles = texture.shape.grid.tiles().map(f64::from);
+            let at = DVec2::new(u, v) / volume.size().as_dvec2() * DVec2::from(tiles);
+            let page = at.floor();
+            (page.as_ivec2().to_array(), (at - page).as_vec2().to_array())
+        })
     }
 
     /// The surface alone.
@@ -66,7 +85,11 @@ impl<'f> VirtualGround<'f> {
     pub(super) const SAMPLED: Access = Access::Sampled(ShaderStages::DRAW);
 
     pub(super) fn push(&self, frame_index: u32, near_reach: f32) -> BasePush {
-        let slot = |id: Option<crate::vt::TextureId>| id.map_or(NO_TEXTURE, |id| id.index() as u32);
+        let slot = |id: Option<TextureId>| id.map_or(NO_TEXTURE, |id| id.index() as u32);
+        let second = self.ground.height.or(self.ground.displacement);
+        let (surface_page, surface_fraction) = self.page_of_camera(self.ground.surface);
+        let (second_page, second_fraction) =
+            second.map_or_else(Default::default, |id| self.page_of_camera(id));
         BasePush {
             frame_index,
             surface_texture: slot(Some(self.ground.surface)),
@@ -75,6 +98,10 @@ impl<'f> VirtualGround<'f> {
             displacement_fade: DISPLACEMENT_FADE,
             near_reach,
             padding: 0.0,
+            surface_page,
+            surface_fraction,
+            second_page,
+            second_fraction,
         }
     }
 

@@ -181,6 +181,14 @@ impl Scene {
         self.gpu.write_instances(set, descs)
     }
 
+    /// Hides a set of instances from the main pass, or shows it again.
+    ///
+    /// # Errors
+    /// When the set is gone.
+    pub fn set_hidden(&mut self, set: InstanceSet, is_hidden: bool) -> Result<()> {
+        self.gpu.set_hidden(set, is_hidden)
+    }
+
     /// Removes instances.
     ///
     /// # Errors

@@ -19,6 +19,8 @@ pub struct PoolStats {
     pub allocated: u32,
     /// Pages that may not be taken.
     pub locked: u32,
+    /// Bytes of those.
+    pub locked_bytes: u64,
     /// Entries of page tables that name a page; several may name one.
     pub mapped: u32,
     /// Bytes of all atlases.
@@ -92,6 +94,8 @@ pub struct VtStats {
     pub pages_streamed: u64,
     /// Pages that lost their place to another.
     pub evicted: u64,
+    /// Of these, in the last frame: 0 where nothing fights for places.
+    pub evicted_last_frame: u32,
     /// Wanted pages that were left for a later frame, counted in each.
     pub deferred: u64,
     /// Frames whose feedback was dropped, since the readback ring was full.
@@ -106,8 +110,17 @@ pub struct VtStats {
     pub mip_bias_max: f32,
     /// Share of samples of the last feedback that found the level they wished for.
     pub sharpness: f64,
-    /// Frames from each cut of the camera until 99% of samples found the level they wished for.
-    pub frames_until_sharp: Vec<u32>,
+    /// Frames from each cut of the camera until 99% of samples found the level they wished for; nothing where the next cut
+    /// came first. The newest 256.
+    pub frames_until_sharp: Vec<Option<u32>>,
+    /// Times that all pages were thrown away on request.
+    pub flushes: u64,
+    /// Times that feedback was laid out for another extent of the picture; the first one counts too.
+    pub feedback_resizes: u64,
+    /// Textures made so far.
+    pub textures_created: u64,
+    /// Textures destroyed so far.
+    pub textures_destroyed: u64,
     /// Frames since the last one that drew a page or painted a page table.
     pub steady_frames: u64,
     /// Frames whose plan was taken back, since they were not submitted or had no memory for it.
@@ -126,12 +139,22 @@ impl VtStats {
     /// `vt pools`: a line a pool.
     pub fn pools_text(&self) -> String {
         let mut lines = vec![format!(
-            "{:<24} {:<18} {:>5} {:>5} {:>6} {:>9} {:>6} {:>6} {:>10} {:>5}",
-            "pool", "format", "tile", "side", "tiles", "allocated", "locked", "mapped", "MiB", "bias"
+            "{:<24} {:<18} {:>5} {:>5} {:>6} {:>9} {:>6} {:>10} {:>6} {:>10} {:>5}",
+            "pool",
+            "format",
+            "tile",
+            "side",
+            "tiles",
+            "allocated",
+            "locked",
+            "locked MiB",
+            "mapped",
+            "MiB",
+            "bias"
         )];
         lines.extend(self.pools.iter().map(|p| {
             format!(
-                "{:<24} {:<18} {:>5} {:>5} {:>6} {:>9} {:>6} {:>6} {:>10.3} {:>5.2}",
+                "{:<24} {:<18} {:>5} {:>5} {:>6} {:>9} {:>6} {:>10.3} {:>6} {:>10.3} {:>5.2}",
                 p.name,
                 p.format,
                 p.tile,
@@ -139,6 +162,7 @@ impl VtStats {
                 p.tiles,
                 p.allocated,
                 p.locked,
+                mib(p.locked_bytes),
                 p.mapped,
                 mib(p.bytes),
                 p.mip_bias
@@ -167,6 +191,28 @@ impl VtStats {
                 levels.join(" ")
             )
         }));
+        lines.join("\n")
+    }
+
+    /// `vt counters`: what was asked for and what became of it, over all frames.
+    pub fn counters_text(&self) -> String {
+        let counts = [
+            ("requests", self.feedback_requests, "samples that gave feedback"),
+            ("unique", self.unique_requests, "pages that they named, each once a frame"),
+            ("resident hits", self.resident_hits, "of these, those that were there"),
+            ("made", self.pages_drawn.saturating_sub(self.pages_redrawn), "pages drawn into free places"),
+            ("redrawn", self.pages_redrawn, "pages drawn again in place"),
+            ("deferred", self.deferred, "pages left for a later frame, counted in each"),
+            ("evicted", self.evicted, "pages that lost their place"),
+            ("lost feedback", self.lost_feedback, "frames whose feedback was dropped"),
+            ("overflow", self.overflow, "samples and pairs that found no room"),
+            ("table quads", self.table_quads, "painted into page tables"),
+            ("invalidations", self.invalidations, "parts of textures that writers made stale"),
+            ("flushes", self.flushes, "times that all pages were thrown away"),
+            ("withdrawn", self.withdrawn_frames, "frames whose plan was taken back"),
+            ("steady", self.steady_frames, "frames since the last page or table was drawn"),
+        ];
+        let lines = counts.map(|(name, count, meaning)| format!("{name:<14} {count:>12}  {meaning}"));
         lines.join("\n")
     }
 

@@ -42,6 +42,7 @@ mod trace;
 mod vt_capture;
 mod vt_compress;
 mod vt_feedback;
+mod vt_inputs;
 mod vt_page_atlas;
 mod vt_page_world;
 mod vt_pages;

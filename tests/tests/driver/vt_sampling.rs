@@ -498,21 +498,28 @@ fn mean_of_taps(model: &Model, probe: &VtProbe, level: u8) -> Option<(u32, [[f64
 #[test]
 fn surfaces_are_what_the_layers_hold() {
     on_device(|h| {
-        let textures = Kind::ALL.map(|kind| SampledTexture { kind, height: [1000.0, -200.0], ..texture() });
+        let of = |kind| SampledTexture { kind, height: [1000.0, -200.0], ..texture() };
+        // All kinds, and the one that has a low quality once more.
+        let low = SampledTexture { is_low_quality: true, ..of(Kind::BaseColorNormalRoughness) };
+        let textures: Vec<SampledTexture> = Kind::ALL.into_iter().map(of).chain([low]).collect();
         let model = Model::new(textures[0], Content::Hash, 1, &mut Random::new(2));
         let rig = Rig::new(h, &model, &textures, frame());
         let mut random = Random::new(7);
         let probes: Vec<VtProbe> = (0..4000)
             .map(|i| VtProbe {
-                texture: i % 8,
+                texture: i % 9,
                 ..at([any(&mut random, 0.0, 1.0), any(&mut random, 0.0, 1.0)], 0.0)
             })
             .collect();
         for (probe, found) in probes.iter().zip(rig.probe(&probes)) {
-            let kind = Kind::ALL[probe.texture as usize];
+            let SampledTexture { kind, is_low_quality, .. } = textures[probe.texture as usize];
             let count = kind.blocks().len().max(1);
             assert!(layers(&found)[count..].iter().all(|layer| *layer == [0.0; 4]), "{kind:?}");
-            let surface = Attributes::unpack(kind, layers(&found)).decode();
+            let attributes = match is_low_quality {
+                true => Attributes::unpack_low(layers(&found)),
+                false => Attributes::unpack(kind, layers(&found)),
+            };
+            let surface = attributes.decode();
             let pairs = [
                 (&surface.base_colour[..], &found.base_colour[..]),
                 (&[surface.roughness], &[found.roughness]),

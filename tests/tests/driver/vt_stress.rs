@@ -17,10 +17,11 @@ fn each_cut_of_the_camera_is_sharp_before_the_next() {
         }
         let stats = ground.stats();
         println!("frames until sharp: {:?}, {} pages drawn", stats.frames_until_sharp, stats.pages_drawn);
-        assert_eq!(stats.frames_until_sharp.len(), places.len(), "{:?}", stats.frames_until_sharp);
         // Feedback of a view takes three frames, so none is sharp earlier; there is something to load in each.
-        assert!(stats.frames_until_sharp.iter().all(|frames| (4..=20).contains(frames)));
-        assert!(stats.frames_until_sharp.iter().any(|frames| *frames > 4), "nothing had to be loaded");
+        let frames: Vec<u32> = stats.frames_until_sharp.iter().flatten().copied().collect();
+        assert_eq!(frames.len(), places.len(), "a cut came before the view before it was sharp");
+        assert!(frames.iter().all(|frames| (4..=20).contains(frames)));
+        assert!(frames.iter().any(|frames| *frames > 4), "nothing had to be loaded");
         assert!(stats.sharpness >= 0.99 && stats.overflow == 0 && stats.lost_feedback == 0);
     });
 }
@@ -50,6 +51,7 @@ fn a_steady_view_draws_no_page_paints_no_table_and_makes_no_object() {
         let mut ground = Ground::new(&h.device, options());
         let camera = ground.camera(0.05);
         let frames = ground.settle(&[camera], 200);
+        ground.engine.sparse().wait_for_ahead();
         let (before, objects) = (ground.stats(), h.device.object_counts());
         for frame in 0..60 {
             ground.draw(camera);

@@ -114,7 +114,8 @@ fn probe(h: &Harness, engine: &Engine, id: TextureId, probes: &[VtProbe]) -> Vec
         (bindings::PAGE_TABLE, table),
         (bindings::LAYERS[0], layers[0]),
         (bindings::LAYERS[1], layers[1]),
-        (bindings::LAYERS[2], layers[2]),
+        // Kinds of fewer layers do not look at it.
+        (bindings::LAYERS[2], *layers.last().unwrap()),
         (bindings::SECOND_PAGE_TABLE, table),
         (bindings::SECOND_LAYER, layers[1]),
     ];
@@ -242,5 +243,49 @@ fn borders_of_pages_are_where_and_what_the_pattern_is() {
             }
         }
         assert_eq!(failures, 0, "levels with seams");
+    });
+}
+
+#[test]
+fn low_quality_shows_the_same_in_fewer_bits() {
+    on_device(|h| {
+        let mut engine = scenes::engine_with(&h.device, 2, STILL);
+        engine.use_textures(options()).unwrap();
+        let kind = Kind::BaseColorNormalRoughness;
+        let desc = RuntimeTextureDesc { kind, is_low_quality: true, ..patterned("Low", true) };
+        let id = engine.create_texture(&desc).unwrap();
+        let whole = Rectangle::around(Vec2::splat(-500.0), Vec2::splat(METRES + 500.0));
+        let writers = engine.textures_mut().unwrap().writers_mut();
+        writers.add(WriterDesc::new("Pattern", Shape::Pattern(whole))).unwrap();
+        for _ in 0..6 {
+            scenes::draw(&mut engine, Camera::default());
+        }
+        let formats = &engine.textures().unwrap().stats().pools[0].format;
+        assert_eq!(formats, "RGB565 + RGBA5551");
+        let places: Vec<Vec2> = across_borders(0, 0.5).concat();
+        let at = |place: &Vec2| VtProbe {
+            uv: (*place / METRES).into(),
+            level: 0.0,
+            texture: id.index() as u32,
+            flags: probe_flags::LEVEL,
+            count: 1,
+            ..bytemuck::Zeroable::zeroed()
+        };
+        let probes: Vec<VtProbe> = places.iter().map(at).collect();
+        let (mut colour, mut roughness, mut lean) = (0f32, 0f32, 0f32);
+        for (found, place) in probe(h, &engine, id, &probes).iter().zip(&places) {
+            let expected = Pattern::at(*place);
+            for c in 0..3 {
+                colour = colour.max((found.base_colour[c].sqrt() - expected.base_colour[c].sqrt()).abs());
+            }
+            roughness = roughness.max((found.roughness - expected.roughness).abs());
+            lean = lean.max(leaning(found, *place));
+        }
+        println!("low quality: colour {colour:.4}, roughness {roughness:.4}, normals {lean:.2} degrees off");
+        // Half a step of 5 bits, and a little for straight lines between texels.
+        let half = 0.5 / 31.0 + 2.0 / 255.0;
+        assert!(colour < half && roughness < half, "{colour} {roughness}");
+        // The same of two components, where the normal leans most.
+        assert!(lean < 4.0, "{lean} degrees");
     });
 }

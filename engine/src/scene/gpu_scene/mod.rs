@@ -26,7 +26,8 @@ pub use column::{COLUMN_CAPACITY, Column};
 pub use scatter::ScatterPush;
 pub use table::Table;
 pub use types::{
-    INSTANCE_ALIVE, INSTANCE_FADES, InstancePayload, InstanceSceneData, PrimitiveData, PrimitiveKind,
+    INSTANCE_ALIVE, INSTANCE_FADES, INSTANCE_HIDDEN, InstancePayload, InstanceSceneData, PrimitiveData,
+    PrimitiveKind,
 };
 
 use super::error::Result;
@@ -156,11 +157,33 @@ impl GpuScene {
     /// # Errors
     /// When the set or a primitive is gone.
     pub fn write_instances(&mut self, set: InstanceSet, descs: &[InstanceDesc]) -> Result<()> {
-        let (instances, payloads) = self.encode(descs)?;
+        let (mut instances, payloads) = self.encode(descs)?;
         let range = self.instances.range(set.0)?;
+        let before = self.instances.elements().get(range.start as usize..).unwrap_or_default();
+        for (instance, before) in instances.iter_mut().zip(before) {
+            instance.flags |= before.flags & INSTANCE_HIDDEN;
+        }
         self.instances.write(set.0, &instances)?;
         self.payloads.write(range.start, &payloads[..payloads.len().min(range.len())]);
         Ok(())
+    }
+
+    /// Hides a set from the main pass, or shows it again. Instances that are written meanwhile stay hidden.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn set_hidden(&mut self, set: InstanceSet, is_hidden: bool) -> Result<()> {
+        let range = self.instances.range(set.0)?;
+        let (first, last) = (range.start as usize, range.end as usize);
+        let mut instances = self.instances.elements().get(first..last).unwrap_or_default().to_vec();
+        if instances.iter().all(|instance| (instance.flags & INSTANCE_HIDDEN != 0) == is_hidden) {
+            return Ok(());
+        }
+        for instance in &mut instances {
+            instance.flags &= !INSTANCE_HIDDEN;
+            instance.flags |= if is_hidden { INSTANCE_HIDDEN } else { 0 };
+        }
+        self.instances.write(set.0, &instances)
     }
 
     /// Places of a set among the instances, in this frame.

@@ -140,7 +140,7 @@ impl Planner {
             groups: desc.groups.len() as u8,
             pools,
             priority: desc.priority,
-            created: self.frame,
+            created: self.frame + u64::from(self.is_planned),
         });
         if source == self.sources.len() {
             self.sources.push(None);

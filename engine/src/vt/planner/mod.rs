@@ -118,6 +118,8 @@ struct PoolState {
 pub struct Planner {
     knobs: Knobs,
     frame: u64,
+    /// The plan of the frame is made: what comes now is seen in the next one at the earliest.
+    is_planned: bool,
     pools: Vec<Option<PoolState>>,
     spaces: Spaces,
     textures: Vec<Option<Texture>>,
@@ -151,6 +153,7 @@ impl Planner {
         Self {
             knobs,
             frame: 0,
+            is_planned: false,
             pools: Vec::new(),
             spaces: Spaces::default(),
             textures: Vec::new(),
@@ -190,6 +193,7 @@ impl Planner {
 
     /// A frame begins. Frames only go on: an earlier number than the last one is taken as that.
     pub fn begin_frame(&mut self, frame: u64) {
+        self.is_planned &= frame <= self.frame;
         self.frame = self.frame.max(frame);
     }
 
@@ -245,6 +249,7 @@ impl Planner {
         self.last = std::mem::take(&mut self.counters);
         self.wishes.clear();
         self.fed_frame = None;
+        self.is_planned = true;
     }
 
     fn update_bias(&mut self) {

@@ -30,6 +30,8 @@ impl std::fmt::Display for Priority {
 pub struct Quality(pub u8);
 
 impl Quality {
+    /// Inputs are missing.
+    pub const NONE: Self = Self(0);
     /// All inputs were there as they should be.
     pub const FULL: Self = Self(u8::MAX);
 }

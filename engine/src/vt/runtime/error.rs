@@ -34,6 +34,15 @@ pub enum RuntimeError {
         /// Writer or volume.
         what: &'static str,
     },
+    /// The origin cannot be another one.
+    #[error(
+        "{name} is drawn by absolute coordinates, so the origin of virtual textures cannot be shifted: remove it first, or \
+         leave the origin where it is"
+    )]
+    Origin {
+        /// Name of the writer.
+        name: String,
+    },
     /// What the scene said.
     #[error(transparent)]
     Scene(#[from] crate::scene::Error),

@@ -15,6 +15,7 @@
 //!
 //! - `kind.rs`: layers, targets and write masks. `volume.rs`: the box and the page camera. `footprint.rs`: what lies where.
 //! - `writer.rs`, `registry.rs`, `cull.rs`, `batch.rs`, `producer.rs`: who draws what where, decided without Vulkan.
+//! - `inputs.rs`: how good what pages are drawn from is, and which are drawn again when it becomes better.
 //! - `pattern.rs`: the calibration pattern's twin. `draw/`: recording.
 
 mod batch;
@@ -22,6 +23,7 @@ mod cull;
 mod draw;
 mod error;
 mod footprint;
+mod inputs;
 mod kind;
 pub mod pattern;
 mod producer;
@@ -37,8 +39,9 @@ pub use cull::{Verdict, explain, verdict, visible};
 pub use draw::{BatchTarget, BatchTargets, ImportedTargets, PageKnot, PagePush, PageRenderer, PageWriter};
 pub use error::{Result, RuntimeError};
 pub use footprint::{Footprint, Rectangle};
+pub use inputs::{Inputs, Sharpened};
 pub use kind::{Attributes, Channels, KindOptions, MOST_TARGETS, TargetFormat};
-pub use producer::{Readiness, RuntimeProducer};
+pub use producer::RuntimeProducer;
 pub use registry::{Happened, Invalidation, Registry, RuntimeTexture, Writer, WriterId};
 pub use volume::{PageCamera, PageShape, Volume};
 pub use writer::{Look, MainPass, Paint, RibbonKnot, Shape, StampImage, WriterDesc, WritesTo};

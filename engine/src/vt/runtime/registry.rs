@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use glam::Vec3;
 use slotmap::SlotMap;
 
 use super::error::{Result, RuntimeError};
@@ -9,9 +10,8 @@ use super::footprint::Footprint;
 use super::kind::KindOptions;
 use super::volume::{PageShape, Volume};
 use super::writer::{MainPass, Shape, WriterDesc};
-use crate::vt::Kind;
-use crate::vt::TextureId;
 use crate::vt::grid::Region;
+use crate::vt::{Kind, Quality, TextureId};
 
 slotmap::new_key_type! {
     /// A writer. Stale after it is removed: using it then is an error, never another writer.
@@ -89,6 +89,8 @@ pub struct Registry {
     writers: SlotMap<WriterId, Writer>,
     /// In the order in which they are drawn.
     order: Vec<WriterId>,
+    /// Of these, those that may lack something that they are drawn from.
+    with_inputs: Vec<WriterId>,
     stale: Vec<Invalidation>,
     sequence: u64,
     revision: u64,
@@ -103,11 +105,13 @@ impl Registry {
     /// Adds a texture, or gives the one of this id another description; all of it is drawn by the planner then anyway,
     /// or is to be invalidated by the caller.
     pub fn set_texture(&mut self, id: TextureId, texture: RuntimeTexture) {
+        self.revision += 1;
         self.textures.insert(id, texture);
     }
 
     /// Takes a texture out.
     pub fn remove_texture(&mut self, id: TextureId) -> Option<RuntimeTexture> {
+        self.revision += 1;
         self.stale.retain(|stale| stale.texture != id);
         self.textures.remove(&id)
     }
@@ -177,6 +181,46 @@ impl Registry {
         Ok(())
     }
 
+    /// The origin of the world's coordinates is another one from now on: what was at `by` is at 0. Textures and writers move
+    /// with it and keep their pages, which hold the same as before.
+    ///
+    /// # Errors
+    /// Where terrain or a calibration pattern is among the writers: both are drawn by absolute coordinates. Nothing has
+    /// changed then.
+    pub fn shift_origin(&mut self, by: Vec3) -> Result<()> {
+        let is_fixed = |writer: &Writer| matches!(writer.desc.shape, Shape::Terrain(_) | Shape::Pattern(_));
+        if let Some((_, writer)) = self.writers.iter().find(|(_, writer)| is_fixed(writer)) {
+            return Err(RuntimeError::Origin { name: writer.desc.name.clone() });
+        }
+        for runtime in self.textures.values_mut() {
+            runtime.volume = runtime.volume.moved(-by);
+        }
+        for (_, writer) in &mut self.writers {
+            writer.desc.shape = writer.desc.shape.moved(-by);
+            writer.desc.look.height -= by.y;
+            writer.footprint = writer.desc.shape.footprint();
+        }
+        self.revision += 1;
+        Ok(())
+    }
+
+    /// Says how good what a writer is drawn from is now. When that rises, pages that show it are drawn again as far as they
+    /// were drawn from worse; unlike a [`touch`](Self::touch), the rest stays.
+    ///
+    /// # Errors
+    /// A writer that was removed.
+    pub fn set_quality(&mut self, id: WriterId, quality: Quality) -> Result<()> {
+        let writer = self.writers.get_mut(id).ok_or(RuntimeError::Gone { what: "writer" })?;
+        writer.desc.quality = quality;
+        self.sort();
+        Ok(())
+    }
+
+    /// Writers that are drawn from what the scene has, or from inputs that are not as good as they will be.
+    pub fn with_inputs(&self) -> impl Iterator<Item = (WriterId, &Writer)> {
+        self.with_inputs.iter().filter_map(|id| self.writers.get(*id).map(|writer| (*id, writer)))
+    }
+
     /// Removes a writer.
     ///
     /// # Errors
@@ -201,7 +245,7 @@ impl Registry {
         self.order.iter().filter_map(|id| self.writers.get(*id).map(|writer| (*id, writer)))
     }
 
-    /// Changes whenever a writer does.
+    /// Changes whenever a writer or a texture does.
     pub fn revision(&self) -> u64 {
         self.revision
     }
@@ -254,5 +298,13 @@ impl Registry {
         self.order = self.writers.keys().collect();
         let writers = &self.writers;
         self.order.sort_by_key(|id| writers.get(*id).map(|writer| writer.desc.key(writer.sequence)));
+        let has_inputs = |id: &&WriterId| {
+            writers.get(**id).is_some_and(|writer| {
+                writer.desc.quality < Quality::FULL
+                    || matches!(writer.desc.shape, Shape::Terrain(_) | Shape::Mesh { .. })
+            })
+        };
+        self.with_inputs.clear();
+        self.with_inputs.extend(self.order.iter().filter(has_inputs));
     }
 }

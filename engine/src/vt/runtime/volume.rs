@@ -44,6 +44,13 @@ impl Volume {
         Self { along: Vec2::from_angle(angle), ..self }
     }
 
+    /// The same box elsewhere. `by`: metres along x, y (heights) and z.
+    #[must_use]
+    pub fn moved(self, by: Vec3) -> Self {
+        let heights = self.heights.map(|height| height + by.y);
+        Self { corner: self.corner + Vec2::new(by.x, by.z), heights, ..self }
+    }
+
     /// The same box, over which the main pass leaves out what is drawn `FromVirtualTexture`.
     #[must_use]
     pub fn hiding_primitives(self) -> Self {

@@ -9,8 +9,9 @@ use super::error::{Result, RuntimeError};
 use super::footprint::{Footprint, Rectangle};
 use super::kind::Attributes;
 use crate::scene::MeshHandle;
+use crate::scene::gpu_scene::InstanceSet;
 use crate::vk::Image;
-use crate::vt::TextureId;
+use crate::vt::{Quality, TextureId};
 
 /// Where a ribbon passes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,6 +67,26 @@ impl Shape {
                 heights: None,
             },
             Self::Mesh { bounds: [low, high], rows, .. } => Footprint::of_box(*low, *high, rows),
+        }
+    }
+
+    /// The same shape elsewhere. `by`: metres along x, y and z.
+    #[must_use]
+    pub fn moved(&self, by: Vec3) -> Self {
+        let flat = Vec2::new(by.x, by.z);
+        let there = |r: &Rectangle| Rectangle { centre: r.centre + flat, ..*r };
+        match self {
+            Self::Terrain(r) => Self::Terrain(there(r)),
+            Self::Pattern(r) => Self::Pattern(there(r)),
+            Self::Decal(r) => Self::Decal(there(r)),
+            Self::Ribbon(knots) => Self::Ribbon(
+                knots.iter().map(|knot| RibbonKnot { place: knot.place + flat, ..*knot }).collect(),
+            ),
+            Self::Mesh { mesh, bounds, rows } => {
+                let mut rows = *rows;
+                rows.iter_mut().zip(by.to_array()).for_each(|(row, by)| row[3] += by);
+                Self::Mesh { mesh: *mesh, bounds: *bounds, rows }
+            }
         }
     }
 
@@ -237,8 +258,13 @@ pub struct WriterDesc {
     pub levels: RangeInclusive<u8>,
     /// Left out of pages on which its longer side is shorter than so many texels.
     pub least_texels: f32,
-    /// Whether the main pass draws it too.
+    /// Whether the main pass draws it too: the instances below.
     pub main_pass: MainPass,
+    /// The instances of the scene that are this primitive in the main pass: hidden and shown as `main_pass` says.
+    pub instances: Option<InstanceSet>,
+    /// How good what it is drawn from is now, while it is still loading: pages that show it are drawn again when this rises
+    /// ([`Registry::set_quality`](super::Registry::set_quality)).
+    pub quality: Quality,
     /// Which textures it writes to.
     pub into: WritesTo,
 }
@@ -257,6 +283,8 @@ impl WriterDesc {
             levels: 0..=u8::MAX,
             least_texels: 0.0,
             main_pass: MainPass::Never,
+            instances: None,
+            quality: Quality::FULL,
             into: WritesTo::All,
         }
     }

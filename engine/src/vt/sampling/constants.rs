@@ -27,6 +27,8 @@ pub mod flags {
     pub const SHOW_BORDERS: u32 = 1 << 9;
     /// Anisotropy by several taps in the shader.
     pub const MANUAL_TAPS: u32 = 1 << 10;
+    /// Layers are those of low quality.
+    pub const LOW_QUALITY: u32 = 1 << 11;
     /// Two bits: channel of the page table.
     pub const CHANNEL_SHIFT: u32 = 12;
 }
@@ -179,6 +181,8 @@ pub struct SampledTexture {
     pub table_bias: f32,
     /// What it stores.
     pub kind: Kind,
+    /// Whether it stores that in 16 bits a texel, see [`KindOptions`](crate::vt::runtime::KindOptions).
+    pub is_low_quality: bool,
     /// Height in metres = stored * scale + offset.
     pub height: [f32; 2],
     /// What each layer gives where nothing is resident.
@@ -209,6 +213,7 @@ impl SampledTexture {
             bias: 0.0,
             table_bias: 0.0,
             kind,
+            is_low_quality: false,
             height: [1.0, 0.0],
             fallback: [[1.0; 4]; 3],
             shows_levels: false,
@@ -228,6 +233,7 @@ impl SampledTexture {
             | bit(self.trilinear == Trilinear::Stochastic, flags::STOCHASTIC)
             | bit(self.shows_levels, flags::SHOW_LEVELS)
             | bit(self.shows_borders, flags::SHOW_BORDERS)
+            | bit(self.is_low_quality, flags::LOW_QUALITY)
             | (u32::from(self.channel) & 3) << flags::CHANNEL_SHIFT;
         let physical = u64::from(self.tile) + 2 * u64::from(self.border);
         let fed = self.space.filter(|space| space.is_fed());

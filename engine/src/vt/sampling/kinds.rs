@@ -125,6 +125,23 @@ impl Attributes {
         }
     }
 
+    /// In the layers of [`Kind::BaseColorNormalRoughness`] in low quality.
+    pub fn pack_low(&self) -> Layers {
+        let [r, g, b] = self.base_colour;
+        let [x, y, _] = unit(self.normal.map(normal_of_code)).map(normal_code);
+        [[r, g, b, 1.0], [x, y, self.roughness, 1.0], [0.0; 4]]
+    }
+
+    /// From these layers.
+    pub fn unpack_low([first, second, _]: Layers) -> Self {
+        Self {
+            base_colour: [first[0], first[1], first[2]],
+            roughness: second[2],
+            normal: [second[0], second[1], 1.0],
+            ..Self::MISSING
+        }
+    }
+
     /// From the layers of a kind. What it does not store: roughness 1, specular and masks 0, normal up.
     pub fn unpack(kind: Kind, [first, second, third]: Layers) -> Self {
         let base_colour = [first[0], first[1], first[2]];

@@ -11,10 +11,10 @@ use crate::vk::{Buffer, Image};
 use crate::vt::atlas::AtlasHandles;
 use crate::vt::compress::Batch;
 use crate::vt::passes::FeedbackHandles;
-use crate::vt::runtime::{ImportedTargets, Readiness, RuntimeProducer};
+use crate::vt::runtime::{ImportedTargets, RuntimeProducer, Shape};
 use crate::vt::sampling::{Anisotropy, SampledTexture, Trilinear, VirtualTexture, VirtualTextureFrame};
 use crate::vt::tables::TableHandles;
-use crate::vt::{FEEDBACK_FRAMES, FramePlan, PoolId, Priority, Quality, SpaceId, TextureId};
+use crate::vt::{FEEDBACK_FRAMES, FramePlan, PoolId, Priority, SpaceId, TextureId};
 
 /// Which frame is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +68,8 @@ impl VirtualTextures {
     /// Decides what the frame does, and makes ready what it needs. Call it before the frame's flush of reserved memory,
     /// and once a frame: after a frame that was not submitted, call [`keep_unsubmitted`](Self::keep_unsubmitted) first.
     ///
+    /// `is_scene_ready`: whether the scene holds what pages are drawn from; until then no page is drawn.
+    ///
     /// Where there is no memory for the passes, the frame goes without them and the next one tries again.
     ///
     /// # Errors
@@ -75,7 +77,10 @@ impl VirtualTextures {
     pub fn prepare(&mut self, at: VtFrame, scene: &Scene, is_scene_ready: bool) -> VtResult<()> {
         profiling::scope!("VirtualTextures::prepare");
         let options = self.options;
+        let side = self.feedback.layout().side;
         self.feedback.resize(at.extent, options.feedback_factor, options.feedback_overdraw)?;
+        self.totals.resizes += u64::from(self.feedback.layout().side != side);
+        self.release_pools();
         self.planner.begin_frame(at.frame);
         self.hear(at.frame)?;
         for stale in self.registry.take_invalidations() {
@@ -83,8 +88,15 @@ impl VirtualTextures {
             // A texture that is gone has no pages.
             let _ = self.planner.invalidate(stale.texture, stale.region, Priority::High);
         }
-        let readiness = Readiness { is_scene_ready, quality: Quality::FULL };
-        let mut producer = RuntimeProducer::new(&self.registry, readiness);
+        let has = |shape: &Shape| match shape {
+            Shape::Terrain(_) => scene.terrain().is_some(),
+            Shape::Mesh { mesh, .. } => scene.mesh_data(*mesh).is_ok(),
+            _ => true,
+        };
+        for better in self.inputs.follow(&self.registry, has) {
+            let _ = self.planner.inputs_sharpened(better.texture, better.region, better.quality);
+        }
+        let mut producer = RuntimeProducer::new(&self.registry, &self.inputs, is_scene_ready);
         self.planner.plan_into(&mut producer, &mut self.plan);
         self.is_planned = true;
         if let Err(error) = self.prepare_passes(at.place, scene) {
@@ -96,6 +108,36 @@ impl VirtualTextures {
         self.write_constants(at)
     }
 
+    /// Hides instances of the scene whose picture is in the ground, and shows them again where it is not any more: see
+    /// [`MainPass`](crate::vt::runtime::MainPass). Call it before the scene is prepared.
+    pub fn hide_primitives(&mut self, scene: &mut Scene) {
+        if self.hidden_by == Some(self.registry.revision()) {
+            return;
+        }
+        self.hidden_by = Some(self.registry.revision());
+        let mut hidden = Vec::with_capacity(self.hidden.len());
+        for (id, writer) in self.registry.writers() {
+            let Some(instances) = writer.desc.instances else { continue };
+            if self.registry.is_in_main_pass(id).unwrap_or(true) {
+                continue;
+            }
+            match scene.set_hidden(instances, true) {
+                Ok(()) => hidden.push(instances),
+                Err(error) => log::warn!("{}: its instances cannot be hidden: {error}", writer.desc.name),
+            }
+        }
+        let shown = self.hidden.iter().filter(|instances| !hidden.contains(instances));
+        // Those that were removed meanwhile need not be shown.
+        shown.for_each(|instances| drop(scene.set_hidden(*instances, false)));
+        self.hidden = hidden;
+    }
+
+    /// Shows every instance again: nothing writes to virtual textures from now on.
+    pub fn show_primitives(&mut self, scene: &mut Scene) {
+        self.hidden.drain(..).for_each(|instances| drop(scene.set_hidden(instances, false)));
+        self.hidden_by = None;
+    }
+
     /// Takes feedback that has arrived.
     fn hear(&mut self, frame: u64) -> VtResult<()> {
         let wanted = match self.options.is_exact {
@@ -105,12 +147,13 @@ impl VirtualTextures {
             },
             false => None,
         };
-        let lost = self.feedback.stats().lost_feedback;
         if let Some(arrived) = self.feedback.take(wanted)? {
             self.planner.feed(&arrived.feedback());
         }
-        let now = self.feedback.stats().lost_feedback;
-        self.planner.lost_feedback(u32::try_from(now.saturating_sub(lost)).unwrap_or(u32::MAX));
+        // Lost where frames were submitted, since the last frame began.
+        let lost = self.feedback.stats().lost_feedback;
+        let before = std::mem::replace(&mut self.totals.lost, lost);
+        self.planner.lost_feedback(u32::try_from(lost.saturating_sub(before)).unwrap_or(u32::MAX));
         Ok(())
     }
 
@@ -183,6 +226,7 @@ impl VirtualTextures {
             table_bias: self.planner.texture_bias(id),
             height: [high - low, low],
             fallback: desc.fallback,
+            is_low_quality: desc.kind.is_low_quality(info.storage),
             shows_levels,
             shows_borders,
             ..SampledTexture::new(grid, offset, (desc.tile, desc.border), side, desc.kind)
@@ -275,7 +319,9 @@ impl VirtualTextures {
             residency: fullest.map_or(0.0, |pool| pool.residency),
             locked: fullest.map_or(0.0, |pool| pool.locked_share),
             bias: pools.iter().map(|pool| pool.bias_share).fold(0.0, f32::max),
+            requests: c.requests,
             unique: c.unique,
+            resident: c.resident,
             made: c.made,
             redrawn: c.redrawn,
             evicted: c.evicted,

@@ -111,7 +111,7 @@ impl VirtualTextures {
         )?;
         // One channel, and few pages of it.
         let pool_mib = Some((self.options.pool_mib / 4).max(2));
-        let mut small = |name: &str, kind, fallback: f32| {
+        let mut small = |name: &str, kind, fallback: f32, beside: Option<TextureId>| {
             if desc.height_tiles == 0 {
                 return Ok(None);
             }
@@ -121,22 +121,23 @@ impl VirtualTextures {
                 // 16 bits, so that both share a pool and a page table.
                 is_compressed: false,
                 pool_mib,
+                beside,
                 displacements: [-MOST_DISPLACEMENT, MOST_DISPLACEMENT],
                 ..RuntimeTextureDesc::new(name, volume(heights)?, kind, desc.height_tiles)
             };
             self.create_texture(sparse, &made).map(Some)
         };
-        let height = small("Terrain.Height", Kind::WorldHeight, 0.0)?;
-        let displacement = small("Terrain.Displacement", Kind::Displacement, 0.5)?;
-        // Both are sampled through one page table.
-        let is_one_table = height.zip(displacement).is_none_or(|(a, b)| self.share_tables(a, b));
-        if !is_one_table {
+        let height = small("Terrain.Height", Kind::WorldHeight, 0.0, None)?;
+        let displacement = small("Terrain.Displacement", Kind::Displacement, 0.5, height)?;
+        // Both are sampled through one page table and one atlas.
+        let is_one = height.zip(displacement).is_none_or(|(a, b)| self.share_images(a, b));
+        if !is_one {
             log::warn!(
                 "the ground is not displaced: make `vt.space_side` at least {}",
                 2 * desc.height_tiles
             );
         }
-        let displacement = displacement.filter(|_| is_one_table);
+        let displacement = displacement.filter(|_| is_one);
         let rectangle = Rectangle { centre: Vec2::ZERO, along: Vec2::X, half };
         let textures = [Some(surface), height, displacement].into_iter().flatten().collect();
         let terrain = self.registry.add(WriterDesc {
@@ -146,9 +147,10 @@ impl VirtualTextures {
         Ok(GroundTextures { surface, height, displacement, terrain })
     }
 
-    fn share_tables(&self, a: TextureId, b: TextureId) -> bool {
+    fn share_images(&self, a: TextureId, b: TextureId) -> bool {
         let space = |id| self.planner.placement(id).map(|placement| placement.space);
-        space(a) == space(b)
+        let pool = |id| self.textures.iter().find(|info| info.id == id).map(|info| info.pool);
+        (space(a), pool(a)) == (space(b), pool(b))
     }
 
     /// Draws the ground without virtual textures from now on, and destroys those that it had.

@@ -21,15 +21,18 @@ mod view;
 
 use std::sync::Arc;
 
+use glam::Vec3;
+
 use self::constants::Constants;
 use self::textures::{PoolAtlas, TextureInfo};
 use self::totals::Totals;
 use super::compress::Compressor;
 use super::passes::Feedback;
 use super::planner::Planner;
-use super::runtime::{PageRenderer, Registry};
+use super::runtime::{Inputs, PageRenderer, Registry};
 use super::tables::PageTables;
 use super::{FramePlan, Options};
+use crate::scene::gpu_scene::InstanceSet;
 use crate::vk::{Device, Sampler, SamplerDesc};
 
 pub use constants::SampleSettings;
@@ -47,6 +50,10 @@ pub struct VirtualTextures {
     options: Options,
     planner: Planner,
     registry: Registry,
+    inputs: Inputs,
+    /// Instances of the scene that are hidden, by the writers of this revision.
+    hidden: Vec<InstanceSet>,
+    hidden_by: Option<u64>,
     renderer: PageRenderer,
     compressor: Compressor,
     feedback: Feedback,
@@ -54,7 +61,8 @@ pub struct VirtualTextures {
     pools: Vec<PoolAtlas>,
     textures: Vec<TextureInfo>,
     constants: Constants,
-    sampler: Sampler,
+    /// Isotropic, and anisotropic.
+    samplers: [Sampler; 2],
     /// What this frame does; empty once it is submitted.
     plan: FramePlan,
     /// Whether the plan is for a frame that is neither submitted nor given up.
@@ -71,13 +79,17 @@ impl VirtualTextures {
     /// # Errors
     /// When the driver refuses a pipeline, or has no memory.
     pub fn new(device: &Arc<Device>, options: Options, frames_in_flight: usize) -> VtResult<Self> {
-        let anisotropy = if options.anisotropy { 8.0 } else { 1.0 };
-        let desc = SamplerDesc { linear: true, repeat: false, anisotropy };
+        let sampler = |name, anisotropy| {
+            Sampler::new(device, name, SamplerDesc { linear: true, repeat: false, anisotropy })
+        };
         Ok(Self {
             device: device.clone(),
             options,
             planner: Planner::new(options.planner),
             registry: Registry::new(),
+            inputs: Inputs::default(),
+            hidden: Vec::new(),
+            hidden_by: None,
             renderer: PageRenderer::new(device, frames_in_flight),
             compressor: Compressor::new(device, &[])?,
             feedback: Feedback::new(device, frames_in_flight)?,
@@ -85,7 +97,10 @@ impl VirtualTextures {
             pools: Vec::new(),
             textures: Vec::new(),
             constants: Constants::new(frames_in_flight),
-            sampler: Sampler::new(device, "VirtualTexture.Sampler", desc)?,
+            samplers: [
+                sampler("VirtualTexture.Sampler", 1.0)?,
+                sampler("VirtualTexture.AnisotropicSampler", 8.0)?,
+            ],
             plan: FramePlan::default(),
             is_planned: false,
             ground: None,
@@ -128,6 +143,18 @@ impl VirtualTextures {
         &mut self.registry
     }
 
+    /// The origin of the world's coordinates is another one from now on: what was at `by` is at 0. No page is drawn for it.
+    ///
+    /// # Errors
+    /// Where terrain or a calibration pattern is among the writers: see [`Registry::shift_origin`].
+    pub fn shift_origin(&mut self, by: Vec3) -> VtResult<()> {
+        self.registry.shift_origin(by)?;
+        for texture in &mut self.textures {
+            texture.desc.volume = texture.desc.volume.moved(-by);
+        }
+        Ok(())
+    }
+
     /// The textures that the ground of the scene is drawn with.
     pub fn ground(&self) -> Option<&GroundTextures> {
         self.ground.as_ref()
@@ -140,6 +167,7 @@ impl VirtualTextures {
 
     /// The sampler that materials read atlases with.
     pub fn sampler(&self) -> &Sampler {
-        &self.sampler
+        let [plain, anisotropic] = &self.samplers;
+        if self.options.anisotropy { anisotropic } else { plain }
     }
 }

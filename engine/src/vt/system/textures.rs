@@ -38,6 +38,9 @@ pub struct RuntimeTextureDesc {
     pub locked_from: Option<u8>,
     /// Memory of the pool that is made for its pages where there is none yet, MiB; nothing: that of the options.
     pub pool_mib: Option<u64>,
+    /// Its pages lie in the pool of this texture where they are of the same formats, so that both are sampled through one
+    /// atlas; nothing: in the pool with the fewest textures.
+    pub beside: Option<TextureId>,
     /// How urgent its pages are.
     pub priority: Priority,
     /// Its pages are refreshed all the time, in turns.
@@ -66,6 +69,7 @@ impl RuntimeTextureDesc {
             removed_low_mips: 0,
             locked_from: None,
             pool_mib: None,
+            beside: None,
             priority: Priority::Normal,
             is_continuous: false,
             bias: 0.0,
@@ -94,6 +98,7 @@ pub(super) struct PoolAtlas {
 pub(super) struct TextureInfo {
     pub(super) id: TextureId,
     pub(super) desc: RuntimeTextureDesc,
+    pub(super) storage: KindOptions,
     pub(super) pool: PoolId,
 }
 
@@ -102,7 +107,7 @@ impl VirtualTextures {
     /// locked, so that every sample finds something.
     ///
     /// # Errors
-    /// A texture or a pool that cannot be, with what to do; or no memory: nothing is left of it then.
+    /// A texture or a pool that cannot be, with what to do; or no memory: nothing is left of it after the next frame.
     pub fn create_texture(
         &mut self,
         sparse: &SparseMemory,
@@ -129,7 +134,8 @@ impl VirtualTextures {
             return Err(error);
         }
         self.tell_unfed(id, &desc.name);
-        self.textures.push(TextureInfo { id, desc: desc.clone(), pool });
+        self.totals.created += 1;
+        self.textures.push(TextureInfo { id, desc: desc.clone(), storage: options, pool });
         Ok(id)
     }
 
@@ -214,6 +220,10 @@ impl VirtualTextures {
             })
         };
         let found: Vec<PoolId> = self.pools.iter().filter(suits).map(|pool| pool.pool).collect();
+        let beside = self.textures.iter().find(|texture| Some(texture.id) == desc.beside);
+        if let Some(pool) = beside.map(|texture| texture.pool).filter(|pool| found.contains(pool)) {
+            return Ok(pool);
+        }
         if let Some(pool) = self.planner.emptiest(&found) {
             return Ok(pool);
         }
@@ -243,6 +253,22 @@ impl VirtualTextures {
         self.planner.emptiest(&pools).ok_or(none.into())
     }
 
+    /// Pools that no texture has pages in any more are given back; of a split pool all atlases or none. Called as a frame
+    /// begins, so that a texture that takes the place of another finds the pool of that one.
+    pub(super) fn release_pools(&mut self) {
+        let is_used = |pool: &PoolAtlas| self.textures.iter().any(|texture| texture.pool == pool.pool);
+        let used: Vec<u32> = self.pools.iter().filter(|pool| is_used(pool)).map(|pool| pool.set).collect();
+        if self.pools.iter().all(|pool| used.contains(&pool.set)) {
+            return;
+        }
+        let planner = &mut self.planner;
+        self.pools.retain(|pool| {
+            // Frames in flight keep the atlas as long as they need it.
+            let goes = !used.contains(&pool.set) && planner.destroy_pool(pool.pool).is_ok();
+            !goes
+        });
+    }
+
     fn make_atlas(&self, sparse: &SparseMemory, pool: PoolId) -> VtResult<Atlas> {
         let view = self.planner.pool(pool).ok_or(PlannerError::NoPool { pool })?;
         // Where blocks cannot be written through views, they are copied.
@@ -251,12 +277,14 @@ impl VirtualTextures {
 }
 
 impl VirtualTextures {
-    /// Destroys a texture: its pages and its part of the page table go, frames in flight keep what they use.
+    /// Destroys a texture: its pages and its part of the page table go, frames in flight keep what they use. With the next
+    /// frame its pool goes too, if no other texture has pages in it.
     ///
     /// # Errors
     /// It is not there.
     pub fn destroy_texture(&mut self, id: TextureId) -> VtResult<()> {
         self.planner.destroy_texture(id)?;
+        self.totals.destroyed += 1;
         self.registry.remove_texture(id);
         self.textures.retain(|texture| texture.id != id);
         if let Some(ground) = self.ground.take_if(|ground| ground.has(id)) {
@@ -267,6 +295,7 @@ impl VirtualTextures {
 
     /// Throws all pages away with the next frame; locked ones stay, and are drawn again if the knob says so.
     pub fn flush(&mut self) {
+        self.totals.flushes += 1;
         self.planner.flush();
     }
 
@@ -292,6 +321,7 @@ impl VirtualTextures {
             pages_redrawn: t.redrawn,
             pages_streamed: 0,
             evicted: t.evicted,
+            evicted_last_frame: t.last.evicted,
             deferred: t.deferred,
             lost_feedback: feedback.lost_feedback,
             overflow: feedback.overflow + feedback.table_full,
@@ -299,7 +329,11 @@ impl VirtualTextures {
             mip_bias: self.planner.mip_bias(),
             mip_bias_max: t.mip_bias_max,
             sharpness: t.last.sharpness(),
-            frames_until_sharp: t.frames_until_sharp.clone(),
+            frames_until_sharp: t.frames_until_sharp.iter().copied().collect(),
+            flushes: t.flushes,
+            feedback_resizes: t.resizes,
+            textures_created: t.created,
+            textures_destroyed: t.destroyed,
             steady_frames: t.steady,
             withdrawn_frames: t.withdrawn,
             invalidations: t.invalidations,
@@ -353,6 +387,7 @@ fn pool_stats(pool: &PoolUsage) -> PoolStats {
         tiles: pool.pages + 1,
         allocated: pool.allocated,
         locked: pool.locked,
+        locked_bytes: pool.locked_bytes,
         mapped: pool.mapped,
         bytes: pool.bytes,
         mip_bias: pool.bias,

@@ -9,6 +9,9 @@ const REMEMBERED: usize = 4096;
 /// Share of samples that must find their level for a view to count as sharp.
 const SHARP: f64 = 0.99;
 
+/// Cuts of the camera that are remembered.
+const REMEMBERED_CUTS: usize = 256;
+
 /// What one frame came to, for curves over time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
 pub struct FrameRecord {
@@ -20,8 +23,12 @@ pub struct FrameRecord {
     pub locked: f32,
     /// Largest mip bias / the largest there may be.
     pub bias: f32,
+    /// Samples that gave feedback.
+    pub requests: u64,
     /// Pages that were asked for, each once.
     pub unique: u32,
+    /// Of these, those that were there.
+    pub resident: u32,
     /// Pages made.
     pub made: u32,
     /// Pages drawn again in place.
@@ -49,7 +56,14 @@ pub(super) struct Totals {
     pub(super) records: VecDeque<FrameRecord>,
     /// Frames since a cut of the camera that is not sharp yet.
     since_cut: Option<u32>,
-    pub(super) frames_until_sharp: Vec<u32>,
+    pub(super) frames_until_sharp: VecDeque<Option<u32>>,
+    pub(super) flushes: u64,
+    /// Times that the feedback buffer was made for another extent.
+    pub(super) resizes: u64,
+    pub(super) created: u64,
+    pub(super) destroyed: u64,
+    /// Frames whose feedback was lost, as far as the planner knows.
+    pub(super) lost: u64,
     pub(super) steady: u64,
     pub(super) withdrawn: u64,
     pub(super) invalidations: u64,
@@ -79,14 +93,56 @@ impl Totals {
             // Feedback is three frames old: before, it is that of the view before the cut.
             let is_heard = *frames > crate::vt::FEEDBACK_FRAMES as u32 && c.wished > 0;
             if is_heard && c.sharpness() >= SHARP {
-                self.frames_until_sharp.push(*frames);
+                let frames = *frames;
                 self.since_cut = None;
+                self.remember_cut(Some(frames));
             }
         }
     }
 
     /// The camera was cut: frames are counted until the view is sharp.
     pub(super) fn cut(&mut self) {
+        // A second cut before any frame is the same one.
+        if self.since_cut.is_some_and(|frames| frames > 0) {
+            self.remember_cut(None);
+        }
         self.since_cut = Some(0);
+    }
+
+    fn remember_cut(&mut self, frames: Option<u32>) {
+        if self.frames_until_sharp.len() == REMEMBERED_CUTS {
+            self.frames_until_sharp.pop_front();
+        }
+        self.frames_until_sharp.push_back(frames);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(totals: &mut Totals, wished: u64, sharp: u64) {
+        let counters = FrameCounters { wished, sharp, ..Default::default() };
+        totals.add(&FramePlan { counters, ..Default::default() }, FrameRecord::default());
+    }
+
+    #[test]
+    fn each_cut_has_its_frames_and_one_that_was_overtaken_has_none() {
+        let mut totals = Totals::default();
+        totals.cut();
+        totals.cut();
+        (0..5).for_each(|_| frame(&mut totals, 100, 98));
+        frame(&mut totals, 100, 99);
+        (0..9).for_each(|_| frame(&mut totals, 100, 0));
+        totals.cut();
+        (0..3).for_each(|_| frame(&mut totals, 100, 100));
+        totals.cut();
+        (0..4).for_each(|_| frame(&mut totals, 100, 100));
+        assert_eq!(totals.frames_until_sharp, [Some(6), None, Some(4)]);
+        for _ in 0..2 * REMEMBERED_CUTS {
+            totals.cut();
+            frame(&mut totals, 0, 0);
+        }
+        assert_eq!(totals.frames_until_sharp.len(), REMEMBERED_CUTS);
     }
 }

@@ -144,7 +144,7 @@ impl VirtualTextures {
             let bindings = PassBindings {
                 buffers: &bound,
                 images,
-                second_sampler: Some(&self.sampler),
+                second_sampler: Some(self.sampler()),
                 ..Default::default()
             };
             if encoder.bind_graphics(&pipeline, &bindings, push) {

@@ -48,8 +48,8 @@ fn a_texture_that_is_gone_is_not_heard_of_again() {
     world.making.mood = Mood::Always(Availability::Available(Quality::FULL));
     assert!(world.plan().pages.is_empty());
 
-    // Feedback of frames before it was there names the old one.
-    let created = world.planner.frame();
+    // Feedback of frames before it was there names the old one: that of the frame too whose plan was made already.
+    let created = world.planner.frame() + 1;
     world.planner.begin_frame(created + 2);
     world.planner.feed(&Feedback { frame: created - 1, pairs: &[(word, 5)], overflow: 0, dropped: 0 });
     assert_eq!((world.plan().pages.len(), world.plan.counters.stale), (0, 1));

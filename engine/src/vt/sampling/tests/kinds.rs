@@ -37,6 +37,19 @@ fn rounded(x: f32, bits: u32) -> f32 {
 
 proptest! {
     #[test]
+    fn what_low_quality_stores_comes_back(surface in surface()) {
+        let back = Attributes::unpack_low(surface.encode().pack_low()).decode();
+        for (a, b) in surface.base_colour.into_iter().zip(back.base_colour) {
+            prop_assert!(near(a, b), "{} {}", a, b);
+        }
+        prop_assert!(near(back.roughness, surface.roughness));
+        if surface.normal[1] > 0.0 {
+            let cosine: f32 = surface.normal.iter().zip(back.normal).map(|(a, b)| a * b).sum();
+            prop_assert!(cosine > 0.9999, "{:?} {:?}", surface.normal, back.normal);
+        }
+    }
+
+    #[test]
     fn what_a_kind_stores_comes_back(surface in surface(), kind in prop::sample::select(Kind::ALL.to_vec())) {
         let layers = surface.encode().pack(kind);
         prop_assert!(layers.iter().flatten().all(|code| (-1e-6..=1.000001).contains(code)), "{:?}", layers);
