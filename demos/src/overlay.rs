@@ -193,7 +193,7 @@ fn show(context: &egui::Context, panel: &Panel<'_>, picture: Option<&egui::Textu
         let scale = (room.x / width).min(room.y / height).min(1.0 / context.pixels_per_point());
         if scale > 0.0 {
             let shown = egui::Image::new((picture.id(), vec2(width, height) * scale));
-            let area = egui::Area::new(egui::Id::new("picture"));
+            let area = egui::Area::new(egui::Id::new("picture")).fade_in(false);
             area.anchor(Align2::RIGHT_TOP, vec2(-GAP, GAP)).show(context, |ui| ui.add(shown));
         }
     }
@@ -201,27 +201,30 @@ fn show(context: &egui::Context, panel: &Panel<'_>, picture: Option<&egui::Textu
         .fill(Color32::from_black_alpha(170))
         .corner_radius(4.0)
         .inner_margin(egui::Margin::same(8));
-    egui::Area::new(egui::Id::new("panel")).anchor(Align2::LEFT_TOP, vec2(GAP, GAP)).show(context, |ui| {
-        frame.show(ui, |ui| {
-            ui.set_width(PANEL);
-            lines(panel).iter().for_each(|line| {
-                ui.label(RichText::new(line).monospace().size(12.0).color(Color32::WHITE));
-            });
-            for error in panel.shader_errors {
-                ui.label(RichText::new(error).monospace().size(11.0).color(Color32::LIGHT_RED));
-            }
-            graph(ui, panel.times);
-            let mut keys = "WASD QE fly, right mouse looks, Shift fast, wheel speed\n\
+    egui::Area::new(egui::Id::new("panel")).fade_in(false).anchor(Align2::LEFT_TOP, vec2(GAP, GAP)).show(
+        context,
+        |ui| {
+            frame.show(ui, |ui| {
+                ui.set_width(PANEL);
+                lines(panel).iter().for_each(|line| {
+                    ui.label(RichText::new(line).monospace().size(12.0).color(Color32::WHITE));
+                });
+                for error in panel.shader_errors {
+                    ui.label(RichText::new(error).monospace().size(11.0).color(Color32::LIGHT_RED));
+                }
+                graph(ui, panel.times);
+                let mut keys = "WASD QE fly, right mouse looks, Shift fast, wheel speed\n\
                             F1 panel, F2 screenshot, Esc quits"
-                .to_owned();
-            if let Some(vt) = &panel.vt {
-                vt.show(ui, panel.stats.vt.as_ref());
-                keys += "\nF3 borders of pages, F4 freezes pages, left click picks one\n\
+                    .to_owned();
+                if let Some(vt) = &panel.vt {
+                    vt.show(ui, panel.stats.vt.as_ref());
+                    keys += "\nF3 borders of pages, F4 freezes, left click picks one\n\
                          F5 page tables and atlases in turns";
-            }
-            ui.label(RichText::new(keys).monospace().size(9.0).color(Color32::LIGHT_GRAY));
-        });
-    });
+                }
+                ui.label(RichText::new(keys).monospace().size(9.0).color(Color32::LIGHT_GRAY));
+            });
+        },
+    );
 }
 
 fn lines(panel: &Panel<'_>) -> Vec<String> {
