@@ -130,7 +130,7 @@ pub struct TerrainArgs {
     #[arg(long, value_name = "N", value_parser = page_draws, allow_hyphen_values = true)]
     pub capture_vt_draws: Option<u32>,
     /// Instead of flying, look from one place of the flight for N frames, then from another one far from it: `stats.json`
-    /// says how many frames each view takes until it is sharp
+    /// says how many frames each view takes until it is sharp. In a window along with --frames
     #[arg(long, value_name = "N", value_parser = frames, allow_hyphen_values = true, conflicts_with = "grow")]
     pub cut_every: Option<u32>,
     /// Fly so that buffers grow from the first frame to the last: from far above down to the ground

@@ -160,7 +160,11 @@ impl State {
         let engine = run.build(device)?;
         window.set_title(&title);
         let guided = run.args.frames.is_some();
-        let start = if guided { run.scene.scripted(0, 1).0 } else { run.scene.flight(1.0) };
+        let start = if guided {
+            run.scene.scripted(0, run.args.frames.unwrap_or(1)).0
+        } else {
+            run.scene.flight(1.0)
+        };
         let now = Instant::now();
         Ok(Self {
             overlay,
@@ -271,7 +275,16 @@ impl State {
         // Before the first frame there is nothing in them.
         if self.shown > 0 && self.picture_age.is_multiple_of(PICTURE_FRAMES) {
             let at = self.fly.camera.position;
-            let chart = picture.draw(&self.engine, textures, [at.x, at.z])?;
+            let chart = match picture.draw(&self.engine, textures, [at.x, at.z]) {
+                Ok(chart) => chart,
+                Err(lost @ Failure::DeviceLost { .. }) => return Err(lost),
+                Err(failure) => {
+                    // Only what one looks at: the run goes on.
+                    log::warn!("the picture cannot be drawn: {}", one_line(&failure.to_string()));
+                    self.picture = None;
+                    None
+                }
+            };
             self.overlay.set_picture(chart.as_ref());
         }
         self.picture_age += 1;

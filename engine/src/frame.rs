@@ -4,7 +4,7 @@ use crate::engine::{Engine, FrameReport, PresentTarget};
 use crate::error::{Error, Result};
 use crate::graph::{self, Access, Done, Frame, ImageHandle, Queue};
 use crate::pressure::{Parts, Pressure};
-use crate::render::{FrameTarget, Quality, Renderer, Updated, View, World};
+use crate::render::{FrameTarget, GroundShading, Quality, Renderer, Updated, View, World};
 use crate::sparse::{Flushed, SparseMemory};
 use crate::vk::timeline::PresentSync;
 use crate::vt::{SampleSettings, VtAtlases, VtFrame};
@@ -166,7 +166,11 @@ impl Engine {
     /// Brings scene and reserved memory up to date.
     fn update_memory(&mut self, view: &View, extent: [u32; 2]) -> Result<Flushed> {
         if let Some(textures) = &mut self.textures {
-            textures.hide_primitives(&mut self.scene);
+            match self.renderer.ground_shading() {
+                GroundShading::Auto | GroundShading::Surface => textures.hide_primitives(&mut self.scene),
+                // Nothing shows what the ground has of them.
+                GroundShading::Direct | GroundShading::Plain => textures.show_primitives(&mut self.scene),
+            }
         }
         self.scene.prepare(&view.camera, &mut self.uploads, self.frame)?;
         self.prepare_textures(extent)?;

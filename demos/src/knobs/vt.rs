@@ -297,7 +297,7 @@ pub const KNOBS: &[Knob] = &[
         "vt.space_side",
         StartUp,
         "16 to 4096",
-        "pages a side of a new page table; textures that do not fit get larger ones",
+        "pages a side of a new page table, rounded up to a power of two; textures that do not fit get larger ones",
         |s| s.vt.planner.space_side.to_string(),
         |s, t| store(&mut s.vt.planner.space_side, number(t, 16, 4096))
     ),

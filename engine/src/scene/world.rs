@@ -185,7 +185,7 @@ impl Scene {
     ///
     /// # Errors
     /// When the set is gone.
-    pub fn set_hidden(&mut self, set: InstanceSet, is_hidden: bool) -> Result<()> {
+    pub(crate) fn set_hidden(&mut self, set: InstanceSet, is_hidden: bool) -> Result<()> {
         self.gpu.set_hidden(set, is_hidden)
     }
 

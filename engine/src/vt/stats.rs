@@ -92,9 +92,9 @@ pub struct VtStats {
     pub pages_redrawn: u64,
     /// Pages read from files.
     pub pages_streamed: u64,
-    /// Pages that lost their place to another.
+    /// Pages that lost their place: to another page, an edit or a flush.
     pub evicted: u64,
-    /// Of these, in the last frame: 0 where nothing fights for places.
+    /// Of these, in the last frame: 0 in a still view where nothing fights for places.
     pub evicted_last_frame: u32,
     /// Wanted pages that were left for a later frame, counted in each.
     pub deferred: u64,
@@ -200,7 +200,7 @@ impl VtStats {
             ("requests", self.feedback_requests, "samples that gave feedback"),
             ("unique", self.unique_requests, "pages that they named, each once a frame"),
             ("resident hits", self.resident_hits, "of these, those that were there"),
-            ("made", self.pages_drawn.saturating_sub(self.pages_redrawn), "pages drawn into free places"),
+            ("made", self.pages_drawn.saturating_sub(self.pages_redrawn), "pages drawn that were not there"),
             ("redrawn", self.pages_redrawn, "pages drawn again in place"),
             ("deferred", self.deferred, "pages left for a later frame, counted in each"),
             ("evicted", self.evicted, "pages that lost their place"),

@@ -92,7 +92,7 @@ fn terrain_looks_as_it_was_blessed() {
         assert_eq!(blessed.dimensions(), (SIZE[0], SIZE[1]));
         let error = flip(SIZE, &picture, &blessed);
         if error > TOLERANCE {
-            let seen = std::env::temp_dir().join("vasa-golden-terrain.png");
+            let seen = std::env::temp_dir().join(format!("vasa-golden-terrain-{}.png", std::process::id()));
             image::save_buffer(&seen, &picture, SIZE[0], SIZE[1], image::ColorType::Rgba8).unwrap();
             panic!("mean FLIP error {error} above {TOLERANCE}; the picture is in {}", seen.display());
         }

@@ -285,6 +285,19 @@ fn another_origin_keeps_every_page() {
             assert!(picture.chunks_exact(4).any(|pixel| pixel != first), "{what}: nothing is drawn");
         }
         engine.textures_mut().unwrap().shift_origin(far).unwrap();
+        let writers = engine.textures().unwrap().writers();
+        for id in textures {
+            let moved = writers.texture(id).unwrap().volume;
+            assert_eq!((moved.corner(), moved.heights()), (Vec2::ZERO, [-50.0, 50.0]));
+        }
+        let first = &writers
+            .writers()
+            .find(|(_, writer)| matches!(writer.desc.shape, Shape::Decal(_)))
+            .unwrap()
+            .1
+            .desc;
+        let Shape::Decal(there) = first.shape else { panic!("a decal is one") };
+        assert_eq!((there.centre, first.look.height), (Vec2::new(200.0, 240.0), 12.0));
         let (shifted, after) = draw(&mut engine);
         assert_eq!((shifted == before, after), (true, drawn), "a page was drawn for it");
         // Drawn at the new place they are the same, but for what the old one rounded away.

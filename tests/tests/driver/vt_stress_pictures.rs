@@ -24,7 +24,7 @@ const SIZE: [u32; 2] = [320, 180];
 const BOUND: f32 = 0.05;
 
 fn save(name: &str, picture: &[u8]) -> PathBuf {
-    let file = std::env::temp_dir().join(format!("vasa-{name}.png"));
+    let file = std::env::temp_dir().join(format!("vasa-{name}-{}.png", std::process::id()));
     image::save_buffer(&file, picture, SIZE[0], SIZE[1], image::ColorType::Rgba8).unwrap();
     file
 }

@@ -172,13 +172,14 @@ impl GpuScene {
     ///
     /// # Errors
     /// When it is gone.
-    pub fn set_hidden(&mut self, set: InstanceSet, is_hidden: bool) -> Result<()> {
+    pub(crate) fn set_hidden(&mut self, set: InstanceSet, is_hidden: bool) -> Result<()> {
         let range = self.instances.range(set.0)?;
         let (first, last) = (range.start as usize, range.end as usize);
-        let mut instances = self.instances.elements().get(first..last).unwrap_or_default().to_vec();
-        if instances.iter().all(|instance| (instance.flags & INSTANCE_HIDDEN != 0) == is_hidden) {
+        let before = self.instances.elements().get(first..last).unwrap_or_default();
+        if before.iter().all(|instance| (instance.flags & INSTANCE_HIDDEN != 0) == is_hidden) {
             return Ok(());
         }
+        let mut instances = before.to_vec();
         for instance in &mut instances {
             instance.flags &= !INSTANCE_HIDDEN;
             instance.flags |= if is_hidden { INSTANCE_HIDDEN } else { 0 };

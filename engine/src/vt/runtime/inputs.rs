@@ -5,8 +5,10 @@
 //!
 //! [`WriterDesc::quality`]: super::WriterDesc::quality
 
+use slotmap::SecondaryMap;
+
 use super::cull::{Verdict, verdict};
-use super::registry::{Registry, WriterId};
+use super::registry::{Registry, Writer, WriterId};
 use super::volume::PageCamera;
 use super::writer::Shape;
 use crate::vt::grid::Region;
@@ -26,36 +28,36 @@ pub struct Sharpened {
 /// Writers whose inputs are not as good as they could be.
 #[derive(Debug, Default)]
 pub struct Inputs {
-    poor: Vec<(WriterId, Quality)>,
-    spare: Vec<(WriterId, Quality)>,
+    poor: SecondaryMap<WriterId, Quality>,
 }
 
 impl Inputs {
     /// Looks at the inputs of a new frame; `has` says whether what a shape is made of is there. Gives what has become
     /// better since the last frame.
     pub fn follow(&mut self, registry: &Registry, has: impl Fn(&Shape) -> bool) -> Vec<Sharpened> {
-        let mut now = std::mem::take(&mut self.spare);
-        now.clear();
-        now.extend(registry.with_inputs().filter_map(|(id, writer)| {
-            let quality = if has(&writer.desc.shape) { writer.desc.quality } else { Quality::NONE };
-            (quality < Quality::FULL).then_some((id, quality))
-        }));
+        let quality = |writer: &Writer| {
+            if has(&writer.desc.shape) { writer.desc.quality } else { Quality::NONE }
+        };
         let mut sharpened = Vec::new();
-        for (id, before) in &self.poor {
-            let found = now.iter().find(|(now, _)| now == id);
-            let quality = found.map_or(Quality::FULL, |(_, quality)| *quality);
-            // Where one was removed, its pages are stale anyway.
-            if let Ok(writer) = registry.writer(*id)
-                && quality > *before
-            {
-                for (texture, runtime) in registry.textures() {
+        self.poor.retain(|id, before| {
+            // Of one that was removed the pages are stale anyway.
+            let Ok(writer) = registry.writer(id) else { return false };
+            let quality = quality(writer);
+            if quality > *before {
+                for (texture, runtime) in registry.textures().filter(|(id, _)| writer.desc.into.has(*id)) {
                     let regions = writer.footprint.regions(&runtime.volume).into_iter();
-                    let of = |region| Sharpened { texture, region, quality };
-                    sharpened.extend(regions.filter(|_| writer.desc.into.has(texture)).map(of));
+                    sharpened.extend(regions.map(|region| Sharpened { texture, region, quality }));
                 }
             }
+            *before = quality;
+            quality < Quality::FULL
+        });
+        for (id, writer) in registry.with_inputs() {
+            let quality = quality(writer);
+            if quality < Quality::FULL {
+                self.poor.insert(id, quality);
+            }
         }
-        self.spare = std::mem::replace(&mut self.poor, now);
         sharpened
     }
 
@@ -71,12 +73,21 @@ impl Inputs {
         }
         let Some(runtime) = registry.texture(texture) else { return Quality::FULL };
         let Some((kind, _)) = runtime.groups.get(usize::from(group)) else { return Quality::FULL };
+        let (grid, border) = (&runtime.shape.grid, runtime.shape.border_share());
         let camera = PageCamera::new(&runtime.volume, &runtime.shape, page);
-        let shows = |id: &WriterId| {
-            let found = registry.writer(*id).map(|writer| verdict(writer, texture, *kind, &camera));
-            matches!(found, Ok(Verdict::Drawn(_)))
+        let shows = |id: WriterId| {
+            let Ok(writer) = registry.writer(id) else { return false };
+            // Exactly the pages that the planner draws again when the writer's regions sharpen: drawing itself reaches a
+            // texel further.
+            let reached = |region: Region| {
+                grid.touched(region, page.level, border).is_some_and(|[first, last]| {
+                    (first[0]..=last[0]).contains(&page.x) && (first[1]..=last[1]).contains(&page.y)
+                })
+            };
+            matches!(verdict(writer, texture, *kind, &camera), Verdict::Drawn(_))
+                && writer.footprint.regions(&runtime.volume).into_iter().any(reached)
         };
-        let shown = self.poor.iter().filter(|(id, _)| shows(id)).map(|(_, quality)| *quality);
+        let shown = self.poor.iter().filter(|(id, _)| shows(*id)).map(|(_, quality)| *quality);
         shown.min().unwrap_or(Quality::FULL)
     }
 }

@@ -212,7 +212,7 @@ impl Registry {
     pub fn set_quality(&mut self, id: WriterId, quality: Quality) -> Result<()> {
         let writer = self.writers.get_mut(id).ok_or(RuntimeError::Gone { what: "writer" })?;
         writer.desc.quality = quality;
-        self.sort();
+        self.find_inputs();
         Ok(())
     }
 
@@ -298,6 +298,11 @@ impl Registry {
         self.order = self.writers.keys().collect();
         let writers = &self.writers;
         self.order.sort_by_key(|id| writers.get(*id).map(|writer| writer.desc.key(writer.sequence)));
+        self.find_inputs();
+    }
+
+    fn find_inputs(&mut self) {
+        let writers = &self.writers;
         let has_inputs = |id: &&WriterId| {
             writers.get(**id).is_some_and(|writer| {
                 writer.desc.quality < Quality::FULL

@@ -120,6 +120,11 @@ impl PageShape {
         Ok(Self { grid, tile, border })
     }
 
+    /// The border as a share of a tile.
+    pub fn border_share(&self) -> f32 {
+        self.border as f32 / self.tile.max(1) as f32
+    }
+
     /// Texels a side with the border on both sides.
     pub fn physical(&self) -> u32 {
         self.tile.saturating_add(self.border.saturating_mul(2))

@@ -123,7 +123,10 @@ impl VirtualTextures {
             }
             match scene.set_hidden(instances, true) {
                 Ok(()) => hidden.push(instances),
-                Err(error) => log::warn!("{}: its instances cannot be hidden: {error}", writer.desc.name),
+                Err(error) if self.told_gone.insert(id) => {
+                    log::warn!("{}: its instances cannot be hidden: {error}", writer.desc.name);
+                }
+                Err(_) => {}
             }
         }
         let shown = self.hidden.iter().filter(|instances| !hidden.contains(instances));

@@ -19,6 +19,7 @@ mod textures;
 mod totals;
 mod view;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use glam::Vec3;
@@ -29,7 +30,7 @@ use self::totals::Totals;
 use super::compress::Compressor;
 use super::passes::Feedback;
 use super::planner::Planner;
-use super::runtime::{Inputs, PageRenderer, Registry};
+use super::runtime::{Inputs, PageRenderer, Registry, WriterId};
 use super::tables::PageTables;
 use super::{FramePlan, Options};
 use crate::scene::gpu_scene::InstanceSet;
@@ -54,6 +55,8 @@ pub struct VirtualTextures {
     /// Instances of the scene that are hidden, by the writers of this revision.
     hidden: Vec<InstanceSet>,
     hidden_by: Option<u64>,
+    /// Writers of which was told that their instances are gone.
+    told_gone: HashSet<WriterId>,
     renderer: PageRenderer,
     compressor: Compressor,
     feedback: Feedback,
@@ -90,6 +93,7 @@ impl VirtualTextures {
             inputs: Inputs::default(),
             hidden: Vec::new(),
             hidden_by: None,
+            told_gone: HashSet::new(),
             renderer: PageRenderer::new(device, frames_in_flight),
             compressor: Compressor::new(device, &[])?,
             feedback: Feedback::new(device, frames_in_flight)?,
