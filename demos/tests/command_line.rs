@@ -301,7 +301,7 @@ fn the_report_of_virtual_textures_is_complete() {
     {
         assert!(said.contains(says), "{says} is missing:\n{said}");
     }
-    for name in ["pools.txt", "usage.txt", "tables.txt", "history.txt"] {
+    for name in ["pools.txt", "usage.txt", "tables.txt", "counters.txt", "history.txt"] {
         let text = std::fs::read_to_string(report.join(name)).unwrap();
         assert!(text.lines().count() > 1, "{name}: {text}");
     }
@@ -333,7 +333,7 @@ fn the_report_of_virtual_textures_is_complete() {
         assert!(!is_even || name.contains("Displacement"), "{name} is empty");
     }
     // Nothing half-written is left.
-    assert_eq!(files(&report), pictures.len() + 6);
+    assert_eq!(files(&report), pictures.len() + 7);
 }
 
 fn lost(out: &Path, more: &[&str]) -> Option<(Output, Option<Vec<u8>>)> {

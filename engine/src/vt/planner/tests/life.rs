@@ -48,8 +48,8 @@ fn a_texture_that_is_gone_is_not_heard_of_again() {
     world.making.mood = Mood::Always(Availability::Available(Quality::FULL));
     assert!(world.plan().pages.is_empty());
 
-    // Feedback of frames before it was there names the old one: that of the frame too whose plan was made already.
-    let created = world.planner.frame() + 1;
+    // Feedback of frames before it was there names the old one.
+    let created = world.planner.frame();
     world.planner.begin_frame(created + 2);
     world.planner.feed(&Feedback { frame: created - 1, pairs: &[(word, 5)], overflow: 0, dropped: 0 });
     assert_eq!((world.plan().pages.len(), world.plan.counters.stale), (0, 1));
@@ -66,6 +66,25 @@ fn a_texture_that_is_gone_is_not_heard_of_again() {
     assert_eq!(world.planner.invalidate(old, Region::ALL, Priority::High), Err(gone.clone()));
     assert!(world.planner.lookup(old, 0, page(0, 0, 0)).is_none() && world.planner.placement(old).is_none());
     assert!(!world.planner.is_ready(old, Region::ALL, 3));
+}
+
+#[test]
+fn feedback_of_a_frame_that_was_planned_names_no_texture_made_after_that() {
+    let mut world = World::new(Knobs::editor());
+    let pool = world.planner.create_pools(&world::pool_desc(8)).unwrap()[0];
+    let old = world.create(TextureDesc::new("old", [8, 8], pool));
+    world.frame(&[(old, page(0, 1, 1), 1)]);
+    let (word, planned) = (world.word(old, page(0, 2, 2)), world.planner.frame());
+    world.destroy(old);
+    let new = world.create(TextureDesc::new("new", [8, 8], pool));
+    assert_eq!(world.known(new).placement, world.known(old).placement, "the same place of the page table");
+    world.planner.begin_frame(planned + 3);
+    let pairs = [(word, 5)];
+    for frame in [planned, planned + 1] {
+        world.planner.feed(&Feedback { frame, pairs: &pairs, overflow: 0, dropped: 0 });
+    }
+    let counters = world.plan().counters;
+    assert_eq!((counters.stale, counters.wished), (1, 5));
 }
 
 #[test]
