@@ -19,7 +19,7 @@ use crate::driver::{self, ChildEnv, Prepared, Wanted};
 use crate::error::Error;
 use crate::{process, workspace};
 use std::ffi::OsStr;
-use std::io::{IsTerminal, Read, Write};
+use std::io::IsTerminal;
 use std::path::Path;
 use std::process::Stdio;
 use tally::{Line, Tally};
@@ -34,14 +34,19 @@ pub fn test(args: &TestArgs) -> Result<u8, Error> {
     let wants = |ring| args.ring == ring || args.ring == Ring::All;
     let mut lines = Vec::new();
     if wants(Ring::Pure) {
-        let sources = ["--lib", "--bins", "--test", "layering", "--test", "graph_allocations"];
-        lines.push(cargo_test(args, &ChildEnv::default(), &Run::plain("pure", &sources))?);
+        lines.push(cargo_test(
+            args,
+            "pure",
+            &["--lib", "--bins", "--test", "layering", "--test", "graph_allocations"],
+            &ChildEnv::default(),
+            &[],
+        )?);
         if !args.nextest {
-            lines.push(cargo_test(args, &ChildEnv::default(), &Run::plain("pure (docs)", &["--doc"]))?);
+            lines.push(cargo_test(args, "pure (docs)", &["--doc"], &ChildEnv::default(), &[])?);
         }
     }
     if wants(Ring::Null) {
-        lines.push(cargo_test(args, &ChildEnv::default(), &Run::plain("null", &["--test", "null"]))?);
+        lines.push(cargo_test(args, "null", &["--test", "null"], &ChildEnv::default(), &[])?);
     }
     if wants(Ring::Driver) || wants(Ring::Gpu) {
         let demos = workspace::demos()?;
@@ -85,54 +90,13 @@ fn driver_ring(
     let demos = demos.as_os_str();
     let tests = ["--test", "driver"];
     let with_demos = ["--test", "driver", "--test", "command_line", "--test", "window_smoke"];
-    let sparse = [("VASA_DEMOS", demos)];
+    lines.push(cargo_test(args, "driver (sparse)", &with_demos, &prepared.env, &[("VASA_DEMOS", demos)])?);
     let fallback = [("VASA_DEMOS", demos), ("VASA_FALLBACK", "1".as_ref())];
-    let sparse = Run { ring: "driver (sparse)", selection: &with_demos, variables: &sparse };
-    let fallback = Run { ring: "driver (fallback)", selection: &tests, variables: &fallback };
-    if is_beside(args, prepared) {
-        lines.extend(both(args, &prepared.env, &sparse, &fallback)?);
-    } else {
-        lines.push(cargo_test(args, &prepared.env, &sparse)?);
-        lines.push(cargo_test(args, &prepared.env, &fallback)?);
-    }
+    lines.push(cargo_test(args, "driver (fallback)", &tests, &prepared.env, &fallback)?);
     if args.filter.is_none() {
         lines.push(examples::run(&prepared.env)?);
     }
     Ok(())
-}
-
-/// Whether both runs of the driver ring go on at once. Each has one test at a time, which mostly keeps one processor
-/// busy; on a GPU they would take memory from each other.
-fn is_beside(args: &TestArgs, prepared: &Prepared) -> bool {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    !args.nextest && processors > 1 && !prepared.device.is_gpu()
-}
-
-/// Two runs at once: the first is shown as it goes, the second when both are done.
-fn both(args: &TestArgs, env: &ChildEnv, first: &Run<'_>, second: &Run<'_>) -> Result<[Line; 2], Error> {
-    // Built before, or one would wait for the other's build.
-    let began = std::time::Instant::now();
-    let mut build = workspace::cargo(&["test", "--no-run"]);
-    build.args(first.selection);
-    if !process::run(&mut build)?.success() {
-        return Ok([first, second].map(|run| Line::ran(run.ring, false, Tally::default(), began.elapsed())));
-    }
-    eprintln!("vasa: ring {} goes on beside it, and is shown afterwards", second.ring);
-    let (mut kept, mut said, name) = (Vec::new(), Vec::new(), second.ring);
-    let piped = |source| Error::Start { program: "a pipe".to_owned(), source };
-    let (mut reader, writer) = std::io::pipe().map_err(piped)?;
-    let (first, second) = std::thread::scope(|scope| {
-        scope.spawn(|| reader.read_to_end(&mut said));
-        let beside = scope.spawn(|| cargo_test_into(args, env, second, &mut kept, writer.into()));
-        let first = cargo_test(args, env, first);
-        let gone = || Err(Error::Tests(format!("ring {name} was not waited for")));
-        (first, beside.join().unwrap_or_else(|_| gone()))
-    });
-    println!("\nring {name}:");
-    // If nobody reads it any more, the counting still matters.
-    let _ = std::io::stderr().write_all(&said);
-    let _ = std::io::stdout().write_all(&kept);
-    Ok([first?, second?])
 }
 
 /// The system's GPU or, in ring `all`, a line that says why there is none.
@@ -165,48 +129,20 @@ fn gpu_ring(args: &TestArgs, demos: &Path, lines: &mut Vec<Line>) -> Result<(), 
     eprintln!("vasa: gpu ring on {} ({})", prepared.device.name, prepared.device.driver);
     let variables = [("VASA_DEMOS", demos.as_os_str())];
     let tests = ["--test", "gpu", "--test", "driver"];
-    lines.push(cargo_test(
-        args,
-        &prepared.env,
-        &Run { ring: "gpu", selection: &tests, variables: &variables },
-    )?);
+    lines.push(cargo_test(args, "gpu", &tests, &prepared.env, &variables)?);
     let fallback = [("VASA_DEMOS", demos.as_os_str()), ("VASA_FALLBACK", OsStr::new("1"))];
-    let fallback = Run { ring: "gpu (fallback)", selection: &["--test", "driver"], variables: &fallback };
-    lines.push(cargo_test(args, &prepared.env, &fallback)?);
+    lines.push(cargo_test(args, "gpu (fallback)", &["--test", "driver"], &prepared.env, &fallback)?);
     Ok(())
 }
 
-/// What one run of cargo's tests is.
-struct Run<'a> {
-    /// Its name in the last lines.
-    ring: &'a str,
-    /// Which tests, as cargo's arguments.
-    selection: &'a [&'a str],
-    /// Variables of its own.
-    variables: &'a [(&'a str, &'a OsStr)],
-}
-
-impl<'a> Run<'a> {
-    fn plain(ring: &'a str, selection: &'a [&'a str]) -> Self {
-        Self { ring, selection, variables: &[] }
-    }
-}
-
 /// One run of cargo's tests: shown as it goes, counted for the last line.
-fn cargo_test(args: &TestArgs, env: &ChildEnv, run: &Run<'_>) -> Result<Line, Error> {
-    eprintln!("vasa: ring {}", run.ring);
-    cargo_test_into(args, env, run, &mut std::io::stdout(), Stdio::inherit())
-}
-
-/// The same, shown into `shown`; what cargo itself says goes to `said`.
-fn cargo_test_into(
+fn cargo_test(
     args: &TestArgs,
+    ring: &str,
+    selection: &[&str],
     env: &ChildEnv,
-    run: &Run<'_>,
-    shown: &mut impl Write,
-    said: Stdio,
+    variables: &[(&str, &std::ffi::OsStr)],
 ) -> Result<Line, Error> {
-    let Run { ring, selection, variables } = run;
     let mut command = if args.nextest {
         let mut command = workspace::cargo(&["nextest", "run"]);
         command.arg("--no-tests=pass");
@@ -214,7 +150,7 @@ fn cargo_test_into(
     } else {
         workspace::cargo(&["test"])
     };
-    command.args(["--no-fail-fast"]).args(*selection).args(args.filter.as_deref());
+    command.args(["--no-fail-fast"]).args(selection).args(args.filter.as_deref());
     if !args.nextest && std::io::stdout().is_terminal() {
         command.args(["--", "--color=always"]);
     }
@@ -223,8 +159,9 @@ fn cargo_test_into(
     if workspace::in_ci() {
         command.env("VASA_NO_SKIPS", "1");
     }
+    eprintln!("vasa: ring {ring}");
     let began = std::time::Instant::now();
-    command.stdin(Stdio::null()).stderr(said);
+    command.stdin(Stdio::null());
     let mut tally = Tally::default();
     let status = if args.nextest {
         process::run(&mut command)?
@@ -232,7 +169,7 @@ fn cargo_test_into(
         command.stdout(Stdio::piped());
         let mut child = process::start(&mut command)?;
         if let Some(stdout) = child.stdout.take() {
-            tally.follow(stdout, shown);
+            tally.follow(stdout, &mut std::io::stdout());
         }
         process::wait(&mut child, &command, None)?.unwrap_or_default()
     };
