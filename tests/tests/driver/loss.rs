@@ -121,7 +121,7 @@ fn a_lost_device_answers_everything_at_once_and_takes_nothing() {
         lost("memory", device.allocate_memory("Late", 1 << 20, 0, false).map(drop));
         lost("slot", device.bind_buffer(&buffer, 64).map(drop));
         // Thirty seconds is what a wait takes that hangs.
-        assert!(begun.elapsed().as_secs() < 25);
+        assert!(begun.elapsed().as_secs() < 10);
         drop((buffer, pool));
         let after = device.object_counts();
         assert_eq!(

@@ -282,8 +282,7 @@ fn low_quality_shows_the_same_in_fewer_bits() {
             lean = lean.max(leaning(found, *place));
         }
         println!("low quality: colour {colour:.4}, roughness {roughness:.4}, normals {lean:.2} degrees off");
-        // Half a step of 5 bits, a tenth that hardware may round away (0.6 was seen on an H200), and straight lines between
-        // texels.
+        // A value between two codes of 5 bits may be stored as either: an H200 was seen 0.86 of a step off.
         let step = 1.0 / 31.0;
         assert!(colour < step && roughness < step, "{colour} {roughness}");
         // The same of two components, where the normal leans most.

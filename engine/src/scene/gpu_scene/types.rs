@@ -16,7 +16,6 @@ pub enum PrimitiveKind {
 pub const INSTANCE_ALIVE: u32 = 1;
 /// An instance that disappears when it is smaller than a pixel or so, and shrinks before it does.
 pub const INSTANCE_FADES: u32 = 2;
-
 /// An instance that is not drawn in the main pass.
 pub const INSTANCE_HIDDEN: u32 = 4;
 

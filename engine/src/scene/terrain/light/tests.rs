@@ -161,7 +161,7 @@ fn a_million_samples_take_no_time() {
     let surface = surface(1000, 1000, (71.0, 92.0), |x, z| noise(x / 16, z / 16, 5) * 0.5);
     let start = std::time::Instant::now();
     LightMaps::compute(&surface, sun(0.4, 0.2), 2);
-    assert!(start.elapsed().as_secs() < 200, "{:?}", start.elapsed());
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
 proptest! {
